@@ -42,13 +42,13 @@ static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
                      cubin->sm);
 }
 
-/* True when the rest of the note has the layout of version 2. */
-static bool tool_version_ok(cv_ctx *ctx, const cv_cubin *cubin, cv_span span, const cv_note *note)
+/* True when the rest of the note has the layout of version 2. Behind a linker's own note are those of its inputs. */
+static bool tool_version_ok(cv_ctx *ctx, bool of_old_tools, cv_span span, const cv_note *note)
 {
     uint32_t value = note->descsz < 4 ? CV_TKINFO_VERSION : cv_u32_at(span, note->desc);
 
     if (value == CV_TKINFO_VERSION ||
-        (cubin->old_tools && value >= CV_TKINFO_OLD_FIRST && value <= CV_TKINFO_OLD_LAST))
+        (of_old_tools && value >= CV_TKINFO_OLD_FIRST && value <= CV_TKINFO_OLD_LAST))
         return true;
     cv_report(ctx, value > CV_TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, span.off + note->desc,
               4, value, CV_TKINFO_VERSION);
@@ -65,7 +65,7 @@ static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
     for (; (status = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
         if (note.descsz % CV_NOTE_ALIGN != 0)
             cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, CV_NOTE_ALIGN);
-        if (tool_version_ok(ctx, cubin, span, &note) &&
+        if (tool_version_ok(ctx, cubin->old_tools || count > 0, span, &note) &&
             cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && count == 0)
             take_tool(cubin, &note, &tkinfo);
     }

@@ -37,9 +37,18 @@ static bool was_given(const info_section *info, uint32_t code)
     return ((code < 64 ? info->seen_lo >> code : info->seen_hi >> (code - 64)) & 1) != 0;
 }
 
+/* Tools 12.0 to 12.2 say it of a whole module where no kernel is that could say it. */
+static bool is_of_module(const info_section *info, uint32_t code)
+{
+    return code == CV_ATTR_RESERVED_SMEM_USED && info->where == CV_IN_GLOBAL &&
+           cv_gen_has(info->cubin->gen, CV_GEN_OLD_BANKS);
+}
+
 /* Right section, and not twice. */
 static void check_place(info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
+    if (CV_UNLIKELY(!(row->scope & info->where)) && is_of_module(info, tlv->code))
+        return;
     if (CV_UNLIKELY(!(row->scope & info->where)))
         report_record(info, CV_R_TLV_SCOPE, tlv->off + 1, tlv->next - tlv->off, tlv->code, row->scope);
     if (CV_UNLIKELY(!row->many && was_given(info, tlv->code)))
@@ -259,6 +268,29 @@ static void take_value(info_section *info, const cv_tlv *tlv)
     }
 }
 
+/* A function without a name and a place: linkers 12.0 to 12.9 put it in the place of the null symbol of an
+ * executable for a debugger, and renumbered what says 0. */
+static bool is_null_function(const info_section *info, uint32_t sym)
+{
+    cv_elf_symbol symbol;
+    cv_span name;
+
+    if (!info->cubin->exe || sym >= info->n_syms)
+        return false;
+    cv_elf_read_symbol(info->syms, false, sym, &symbol);
+    return symbol.info == cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && symbol.shndx == CV_SHN_UNDEF &&
+           cv_span_cstr(info->cubin->strtab, symbol.name, &name) && name.len == 0;
+}
+
+/* A word that is the null symbol. */
+static void take_null(const info_section *info, const cv_tlv *tlv)
+{
+    uint32_t sym = cv_u32_at(info->body, tlv->payload);
+
+    if (CV_UNLIKELY(sym != 0) && !is_null_function(info, sym))
+        report_record(info, CV_R_TLV_ZERO, tlv->payload, 4, sym, 0);
+}
+
 /* The symbols and offsets among the words of a payload. */
 static void take_words(info_section *info, const cv_tlv *tlv, const cv_attr *row)
 {
@@ -271,9 +303,11 @@ static void take_words(info_section *info, const cv_tlv *tlv, const cv_attr *row
     case CV_WORDS_FUNCS: check_funcs(info, tlv); break;
     case CV_WORDS_SECTION: take_cbank(info, tlv); break;
     case CV_WORDS_TEXT: check_text(info, tlv, row); break;
-    case CV_WORDS_PLAIN:
-    case CV_WORDS_ZERO: take_value(info, tlv); break;
+    case CV_WORDS_ZERO: take_null(info, tlv); break;
+    case CV_WORDS_PLAIN: break;
     }
+    if (row->words == CV_WORDS_ZERO || row->words == CV_WORDS_PLAIN)
+        take_value(info, tlv);
     if (tlv->code == CV_ATTR_COOP_GROUP_INSTR_OFFSETS)
         info->coop_offsets = tlv->value;
 }

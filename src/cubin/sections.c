@@ -24,6 +24,19 @@ const cv_section_facts CV_SECTION_FACTS[CV_N_ROLES] = {
 #undef SECTION
 };
 
+/* Names of symbols are read through these; of other sections linkers 12.0 to 12.2 left what it was before
+ * sections moved, in relocations too. */
+static bool link_is_read(uint32_t type)
+{
+    return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
+}
+
+/* Of a program without code there are fewer sections than there were. */
+static bool is_stale_link(const cv_cubin *cubin, uint32_t type)
+{
+    return cubin->conv && cubin->legacy && cubin->exe && !link_is_read(type);
+}
+
 /* What holds for any ELF file. */
 static void check_structure(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, const cv_sec *sec)
 {
@@ -48,7 +61,7 @@ static void check_structure(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, 
     if (header->entsize > 1 && header->size % header->entsize != 0 &&
         !(cv_section_facts_of(sec->role)->props & PROP_LOOSE))
         cv_sec_report(ctx, cubin, index, CV_R_SEC_MULTIPLE, CV_SH_SIZE, header->size, header->entsize);
-    if (header->link >= cubin->sec.count)
+    if (header->link >= cubin->sec.count && !is_stale_link(cubin, header->type))
         cv_sec_report(ctx, cubin, index, CV_R_SEC_LINK, CV_SH_LINK, header->link, cubin->sec.count);
 }
 
@@ -111,13 +124,6 @@ static bool type_fits(const cv_cubin *cubin, const cv_sec *sec, const cv_section
     return sec->header.type == CV_SHT_PROGBITS || sec->header.type == facts->type_exe;
 }
 
-/* Names of symbols are read through these; of other sections linkers 12.0 to 12.2 left what it was before
- * sections moved, in relocations too. */
-static bool link_is_read(uint32_t type)
-{
-    return type == CV_SHT_SYMTAB || type == CV_SHT_MERC_SYMTAB;
-}
-
 /* May code of tools before 12.0 be in it? They knew no machine that has the number of registers elsewhere. */
 static bool is_of_old_tools(const cv_cubin *cubin)
 {
@@ -135,10 +141,11 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (cubin->legacy && cubin->rel && facts->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
         got |= CV_SHF_INFO_LINK;
-    /* What newer linkers make of code of tools before 12.0 has the count, and the bank its old flags. */
+    /* What newer linkers make of code of tools before 12.0 has the count, and of tools before 12.4 the bank its
+     * old flags. */
     if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
-    if (sec->role == CV_ROLE_CONSTANT_FN && is_of_old_tools(cubin))
+    if (sec->role == CV_ROLE_CONSTANT_FN && (cubin->legacy || cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS)))
         got |= *want & CV_SHF_INFO_LINK;
     /* The linker adds them for texture slots, without the flag. */
     if (cubin->exe && sec->role == CV_ROLE_REL && cv_span_starts(sec->fn, ".nv.constant0."))
@@ -266,7 +273,8 @@ static void check_convention(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const
                       (header->flags ^ want) & ~(uint64_t)CV_SHF_INFO_LINK ? CV_R_SEC_FLAGS
                                                                            : CV_R_SEC_FLAGS_HABIT,
                       CV_SH_FLAGS, header->flags, want);
-    if (!link_fits(cubin, sec, facts, &want) && header->link < cubin->sec.count)
+    if (!link_fits(cubin, sec, facts, &want) &&
+        (header->link < cubin->sec.count || is_stale_link(cubin, header->type)))
         cv_sec_report(ctx, cubin, index, link_is_read(header->type) ? CV_R_SEC_LINK : CV_R_SEC_LINK_HABIT,
                       CV_SH_LINK, header->link, want);
     if (facts->align == 0 && header->align == 0)

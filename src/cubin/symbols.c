@@ -313,7 +313,8 @@ static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol
     cv_span name = name_of(pass, symbol);
 
     if (type == CV_STT_FUNC && !(symbol->other & CV_STO_ENTRY)) {
-        if (!global || !cv_is_provided(name))
+        if ((name.len != 0 || symbol->info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC)) &&
+            (!global || !cv_is_provided(name)))
             sym_report(pass, at, CV_R_SYM_NOT_PROVIDED, CV_ST_NAME, symbol->name, 0);
     } else if (object) {
         if (name.len != 0 && !cv_span_starts(name, ".nv."))

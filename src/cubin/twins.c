@@ -164,9 +164,12 @@ bool cv_twin_same_symbol(cv_twins *pass, uint64_t native, uint64_t merc)
     return native == merc && left.type == right.type;
 }
 
-/* A whole address: of a variable, of anything, of a function through its table; or that of its descriptor. */
+/* A whole address: of a variable, of anything, of a function through its table; or that of its descriptor. A byte of one
+ * is the same byte of the same. */
 static bool same_kind(uint32_t native, uint32_t merc)
 {
+    if (cv_reloc_of(native)->bytes == 1)
+        return cv_reloc_is_twin(native, merc);
     if (cv_reloc_of(native)->who == CV_RELOC_DESC || merc == CV_R_MERCURY_FUNC_DESC_64)
         return cv_reloc_of(native)->who == CV_RELOC_DESC && merc == CV_R_MERCURY_FUNC_DESC_64;
     return merc == CV_R_MERCURY_G64 || merc == CV_R_MERCURY_ABS64 || merc == CV_R_MERCURY_UNIFIED;
@@ -275,8 +278,11 @@ cuvet_status cv_twin_check_bytes(cv_twins *pass, const cv_twin_data *data, cv_ru
     cv_span native = cv_cubin_body(pass->cubin, data->native), merc = cv_cubin_body(pass->cubin, data->merc);
     cv_keys by_off = { 0 };
     uint64_t next = 0;
-    cuvet_status st = list_words(pass, relocs_of(pass, data->native), &by_off);
+    cuvet_status st;
 
+    if (native.len != merc.len) /* one of them leads out of the file, which was reported */
+        return CUVET_OK;
+    st = list_words(pass, relocs_of(pass, data->native), &by_off);
     if (st == CUVET_OK)
         st = list_words(pass, relocs_of(pass, data->merc), &by_off);
     cv_keys_sort(&by_off);

@@ -61,6 +61,20 @@ static uint8_t compat_value(cv_span compat, uint8_t tag)
     return 0;
 }
 
+enum { MEMBER_VALUES = 3 };
+
+/* The values that a member of 12.8 tools has, in their order; the last one is of either tag of its name. */
+static uint8_t member_value(cv_span compat, uint64_t index, uint8_t got)
+{
+    if (index == 0)
+        return compat_value(compat, CV_COMPAT_ISA_CLASS);
+    if (index == 1)
+        return compat_value(compat, CV_COMPAT_INST_TENSORMAP_V1);
+    return compat_value(compat, CV_COMPAT_INST_TCGEN05_MMA_DEPRECATED) == got
+               ? got
+               : compat_value(compat, CV_COMPAT_INST_TCGEN05_MMA);
+}
+
 static void agree_compat(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t head, const cv_cubin *cubin)
 {
     uint64_t count, at = 0;
@@ -73,15 +87,14 @@ static void agree_compat(cv_ctx *ctx, const cv_fatbin_member *member, uint64_t h
         return;
     }
     if (member->compat_values) {
-        static const uint8_t TAGS[] = { 2, 3, 5 };
+        for (at = 0; at < MEMBER_VALUES; at++) {
+            uint8_t got = cv_u8_at(member->compat_copy, at), want = member_value(cubin->compat, at, got);
 
-        count = CV_COUNT(TAGS);
-        while (at < count &&
-               cv_u8_at(member->compat_copy, at) == compat_value(cubin->compat, CV_AT(TAGS, at)))
-            at++;
-        if (at < count)
-            cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4,
-                      cv_u8_at(member->compat_copy, at), compat_value(cubin->compat, CV_AT(TAGS, at)));
+            if (got != want) {
+                cv_report(ctx, CV_R_AGREE_COMPAT, head + CV_FB_AT_MEMBER_OPTIONS_OFFSET, 4, got, want);
+                return;
+            }
+        }
         return;
     }
     count = cv_min(member->compat_copy.len, cubin->compat.len);

@@ -175,7 +175,7 @@ case('SEC_ENTSIZE', 'section-entsize-rela', V90, lambda e: e.section('.rela.nv.c
 case('SEC_ENTSIZE', 'section-entsize-rel', V75, lambda e: e.section('.rel.nv.constant4', 'entsize', 24))
 case('SEC_ENTSIZE', 'section-entsize-callgraph', P90, lambda e: e.section('.nv.callgraph', 'entsize', 4))
 case('SEC_MULTIPLE', 'section-size-symtab', P90, lambda e: e.sadd('.symtab', 'size', -8))
-case('TEXT_SIZE', 'section-size-text', P90, lambda e: e.sadd(TEXT, 'size', -64))
+case('TEXT_SIZE', 'section-size-text', P90, lambda e: e.sadd(TEXT, 'size', -8))
 case(
     'LEDGER_OVERLAP',
     'section-overlap',

@@ -86,7 +86,7 @@ typedef struct cv_fatbin_member {
     cv_span ident;       /* without NUL */
     cv_span options;     /* option text without NUL */
     cv_span compat_copy; /* copy of .nv.compat, or empty */
-    bool compat_values;  /* old form: three bytes, the values of tags 2, 3, 5 */
+    bool compat_values;  /* old form: three bytes, the values of three tags */
 } cv_fatbin_member;
 
 /* Newest release, times ten, and newest PTX, times 100, of what tools with these habits put into a container:

@@ -68,8 +68,6 @@ static bool check_shape(cv_ctx *ctx, cv_span span, const cv_tlv *tlv, const cv_a
         cv_report(ctx, CV_R_TLV_SIZE, span.off + tlv->off + 2, 2, tlv->value, row->size);
         return false;
     }
-    if (row->words == CV_WORDS_ZERO && cv_u32_at(span, tlv->payload) != 0)
-        cv_report(ctx, CV_R_TLV_ZERO, span.off + tlv->payload, 4, cv_u32_at(span, tlv->payload), 0);
     if (row->shape == CV_SHAPE_BRANCHES)
         return check_branches(ctx, span, tlv);
     return row->shape != CV_SHAPE_NOTES || check_notes(ctx, span, tlv);

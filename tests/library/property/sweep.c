@@ -117,7 +117,8 @@ static void on_diag(void *user, const cuvet_diag *diag)
 
     SWEEP_CHECK(diag->file_off <= notes->length &&
                     ((diag->flags & CUVET_DIAG_INNER) != 0 || diag->length <= notes->length - diag->file_off),
-                "a diagnostic of rule %u lies outside of the file", (unsigned)diag->rule);
+                "a diagnostic of %s at %llu lies outside of the file", cuvet_rule_get(diag->rule)->id,
+                (unsigned long long)diag->file_off);
     mix(notes, diag->rule);
     mix(notes, diag->file_off);
     mix(notes, diag->inner_off);

@@ -172,8 +172,6 @@ static const tlv_row ATTR[] = {
     { "list with a rest", 24, { 4, 0x39, 20, 0 }, CV_R_TLV_SIZE, 2, 20, 16 },
     { "opaque", 8, { 4, 0x5A, 4, 0, 9, 9, 9, 9 }, OK },
     { "parameter", 16, { 4, 0x17, 12, 0 }, OK },
-    { "parameter with a symbol", 16, { 4, 0x17, 12, 0, 0, 0, 0, 1 }, CV_R_TLV_ZERO, 4, 0x1000000, 0 },
-    { "large parameter with a symbol", 16, { 4, 0x45, 12, 0, 3 }, CV_R_TLV_ZERO, 4, 3, 0 },
     { "branch without targets", 16, { 4, 0x34, 12, 0, 16 }, OK },
     { "branch with two targets", 24, { 4, 0x34, 20, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2 }, OK },
     { "branch with a target too many",
@@ -206,7 +204,7 @@ static const tlv_row ATTR[] = {
 /* Words may be interpreted unless the shape is in doubt, which a wrong value leaves intact. */
 static bool leaves_shape(unsigned rule)
 {
-    static const unsigned VALUES[] = { NONE,           CV_R_TLV_ZERO,     CV_R_TLV_BRANCH_WORD,
+    static const unsigned VALUES[] = { NONE, CV_R_TLV_BRANCH_WORD, 
                                        CV_R_TLV_STACK, CV_R_TLV_REGCOUNT, CV_R_TLV_NO_MACHINE };
 
     for (size_t i = 0; i < sizeof(VALUES) / sizeof(VALUES[0]); i++)
