@@ -72,20 +72,29 @@ void cv_names_free(cv_mem *mem, cv_names *names)
 }
 
 /* Place of a text in the table: its own, or the free one where it belongs. */
-static uint32_t *find(cv_names *names, cv_span text, uint64_t hash)
+static uint64_t find(const cv_names *names, cv_span text, uint64_t hash)
 {
     uint64_t mask = names->table.count - 1, i = hash & mask;
 
     for (;; i = (i + 1) & mask) {
-        uint32_t *slot = cv_u32s_at(&names->table, i);
+        uint32_t slot = *cv_u32s_get(&names->table, i);
         const cv_name *name;
 
-        if (*slot == 0)
-            return slot;
-        name = cv_name_list_get(&names->list, *slot - 1);
-        if (name->hash == hash && name->len == text.len && cv_span_eq(cv_names_text(names, *slot - 1), text))
-            return slot;
+        if (slot == 0)
+            return i;
+        name = cv_name_list_get(&names->list, slot - 1);
+        if (name->hash == hash && name->len == text.len && cv_span_eq(cv_names_text(names, slot - 1), text))
+            return i;
     }
+}
+
+cv_id cv_names_find(const cv_names *names, cv_span text)
+{
+    uint32_t slot = 0;
+
+    if (names->table.count != 0)
+        slot = *cv_u32s_get(&names->table, find(names, text, cv_siphash(names->key, text)));
+    return slot == 0 ? CV_NONE : slot - 1;
 }
 
 static bool grow(cv_mem *mem, cv_names *names)
@@ -115,7 +124,7 @@ cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text)
 
     if (names->list.count * 2 >= names->table.count && !grow(mem, names))
         return CV_NONE;
-    slot = find(names, text, hash);
+    slot = cv_u32s_at(&names->table, find(names, text, hash));
     if (*slot != 0)
         return *slot - 1;
     if (names->list.count >= CV_NONE - 1 ||

@@ -28,7 +28,9 @@ void cv_names_init(cv_names *names, uint64_t key0, uint64_t key1);
 void cv_names_free(cv_mem *mem, cv_names *names);
 /* Number of a text, which is copied; CV_NONE: no memory. */
 CV_MUST cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text);
-/* The same for a prefix and what follows it. */
+/* Number of a text that was put; CV_NONE: it was not. */
+CV_MUST cv_id cv_names_find(const cv_names *names, cv_span text);
+/* What cv_names_put() does, for a prefix and what follows it. */
 CV_MUST cv_id cv_names_join(cv_mem *mem, cv_names *names, const char *prefix, cv_span rest);
 /* Valid until the next put. */
 static inline cv_span cv_names_text(const cv_names *names, cv_id id)

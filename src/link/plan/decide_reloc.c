@@ -69,6 +69,13 @@ static bool is_exact_partial(const relocate_job *job)
     return job->view->options->relocatable && job->view->options->compat;
 }
 
+/* The reference makes the code of an input with a capsule again: textures stay as they were named, and what no
+ * input defines in the bank of constants. */
+static bool is_remade(const relocate_job *job)
+{
+    return cv_l_has(job->view, CV_GEN_REMAKES_CODE);
+}
+
 /* In the exact form of a relocatable link what has no place yet is at one that nobody has: a texture at 0,
  * and a variable that no input defines at all ones, in a bank of no kernel. Nobody can link it again. */
 static cv_reloc_class give_up(relocate_job *job, cv_reloc_class class, cv_reloc_use use, uint64_t value)
@@ -76,7 +83,7 @@ static cv_reloc_class give_up(relocate_job *job, cv_reloc_class class, cv_reloc_
     job->given_up = true;
     job->use = use;
     job->value = value;
-    job->bank = CV_BANK_OF_NOBODY;
+    job->bank = is_remade(job) ? CV_BANK_USER : CV_BANK_OF_NOBODY;
     return class;
 }
 
@@ -304,7 +311,7 @@ static cv_reloc_class classify(relocate_job *job)
     case CV_STT_CUDA_TEXTURE:
     case CV_STT_CUDA_SAMPLER:
     case CV_STT_CUDA_SURFACE:
-        if (is_exact_partial(job))
+        if (is_exact_partial(job) && !is_remade(job))
             return give_up(job, CV_CLASS_GIVEN_UP,
                            cv_reloc_has(job->facts, CV_USE_BANK) ? CV_USE_BANK : CV_USE_SLOT, 0);
         if (job->view->options->relocatable || !job->osym || !job->osym->has_slot)

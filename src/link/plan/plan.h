@@ -303,7 +303,7 @@ CV_MUST cv_id cv_out_new_osec(cv_ctx *ctx, const cv_link_options *options, cv_pa
 CV_MUST bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id isec, uint64_t base);
 CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel);
 /* Section of the output with this name, CV_NONE: none yet. */
-CV_MUST cv_id cv_out_find_osec(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const char *prefix);
+CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name);
 #define cv_l_name_room(view_)       cv_out_name_room((view_)->ctx, (view_)->names, (view_)->out)
 #define cv_l_out_join(view_, ...)   cv_out_join((view_)->ctx, (view_)->names, (view_)->out, __VA_ARGS__)
 #define cv_l_use_sh(view_, name)    cv_out_use((view_)->ctx, (view_)->out, (name), 1)
@@ -316,7 +316,7 @@ CV_MUST cv_id cv_out_find_osec(cv_ctx *ctx, cv_part_names *names, cv_part_out *o
     cv_out_new_osec((view_)->ctx, (view_)->options, (view_)->names, (view_)->out, (section))
 #define cv_l_add_part(view_, ...)     cv_out_add_part((view_)->ctx, (view_)->out, __VA_ARGS__)
 #define cv_l_add_rel(view_, ...)      cv_out_add_rel((view_)->ctx, (view_)->out, __VA_ARGS__)
-#define cv_l_find_osec(view_, prefix) cv_out_find_osec((view_)->ctx, (view_)->names, (view_)->out, (prefix))
+#define cv_l_find_osec(view_, name) cv_out_find_osec((view_)->names, (view_)->out, (name))
 /* Pieces of a section: in order, inside, not over each other. */
 CV_MUST bool cv_out_parts_hold(const cv_part_inputs *inputs, const cv_part_out *out);
 

@@ -57,7 +57,10 @@ START_TEST(one_number_each)
 {
     cv_id left, right, none;
 
+    ck_assert_uint_eq(cv_names_find(&names, text("alpha")), CV_NONE); /* there is not even a table */
     left = cv_names_put(&mem, &names, text("alpha"));
+    ck_assert_uint_eq(cv_names_find(&names, text("alpha")), left);
+    ck_assert_uint_eq(cv_names_find(&names, text("beta")), CV_NONE);
     right = cv_names_put(&mem, &names, text("beta"));
     none = cv_names_put(&mem, &names, text(""));
     ck_assert(left == 0 && right == 1 && none == 2);
@@ -68,6 +71,7 @@ START_TEST(one_number_each)
     ck_assert(cv_span_eq_str(cv_names_text(&names, left), "alpha"));
     ck_assert(cv_span_eq_str(cv_names_text(&names, right), "beta"));
     ck_assert_uint_eq(cv_names_text(&names, none).len, 0);
+    ck_assert_uint_eq(cv_names_find(&names, text("")), none);
     ck_assert_uint_eq(names.list.count, 3);
 }
 END_TEST
@@ -135,6 +139,7 @@ START_TEST(no_memory)
     ck_assert_uint_eq(names.list.count, count);
     for (unsigned i = 0; i < count; i++) {
         snprintf(suffix, sizeof(suffix), "a name of some length %u", i);
+        ck_assert_uint_eq(cv_names_find(&names, text(suffix)), i); /* it asks for none */
         ck_assert(cv_span_eq_str(cv_names_text(&names, i), suffix));
     }
     mem.limit = CV_GIB;
