@@ -150,6 +150,11 @@ static inline bool cv_span_starts(cv_span span, const char *text)
     return span.len >= len && (len == 0 || memcmp(span.base, text, len) == 0);
 }
 
+static inline cv_span cv_span_of_str(const char *text)
+{
+    return cv_span_of(text, strlen(text), 0);
+}
+
 static inline bool cv_span_eq_str(cv_span span, const char *text)
 {
     return span.len == strlen(text) && cv_span_starts(span, text);

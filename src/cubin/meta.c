@@ -42,7 +42,8 @@ static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
                      cubin->sm);
 }
 
-/* True when the rest of the note has the layout of version 2. Behind a linker's own note are those of its inputs. */
+/* True when the rest of the note has the layout of version 2. Behind a linker's own note are those of its
+ * inputs. */
 static bool tool_version_ok(cv_ctx *ctx, bool of_old_tools, cv_span span, const cv_note *note)
 {
     uint32_t value = note->descsz < 4 ? CV_TKINFO_VERSION : cv_u32_at(span, note->desc);

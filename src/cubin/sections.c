@@ -141,8 +141,8 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (cubin->legacy && cubin->rel && facts->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
         got |= CV_SHF_INFO_LINK;
-    /* What newer linkers make of code of tools before 12.0 has the count, and of tools before 12.4 the bank its
-     * old flags. */
+    /* What newer linkers make of code of tools before 12.0 has the count, and of tools before 12.4 the bank
+     * its old flags. */
     if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
     if (sec->role == CV_ROLE_CONSTANT_FN && (cubin->legacy || cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS)))

@@ -164,8 +164,8 @@ bool cv_twin_same_symbol(cv_twins *pass, uint64_t native, uint64_t merc)
     return native == merc && left.type == right.type;
 }
 
-/* A whole address: of a variable, of anything, of a function through its table; or that of its descriptor. A byte of one
- * is the same byte of the same. */
+/* A whole address: of a variable, of anything, of a function through its table; or that of its descriptor. A
+ * byte of one is the same byte of the same. */
 static bool same_kind(uint32_t native, uint32_t merc)
 {
     if (cv_reloc_of(native)->bytes == 1)

@@ -69,7 +69,7 @@ static bool is_exact_partial(const relocate_job *job)
     return job->view->options->relocatable && job->view->options->compat;
 }
 
-/* The reference makes the code of an input with a capsule again: textures stay as they were named, and what no
+/* The reference makes the code of inputs with capsules again: textures stay as they were named, and what no
  * input defines in the bank of constants. */
 static bool is_remade(const relocate_job *job)
 {

@@ -152,7 +152,7 @@ bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *re
 /* By the name alone; among sections of one name the last. */
 cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name)
 {
-    cv_id id = cv_names_find(&names->set, cv_span_of(name, strlen(name), 0));
+    cv_id id = cv_names_find(&names->set, cv_span_of_str(name));
 
     return id < out->by_name.count ? cv_nameds_get(&out->by_name, id)->osec : CV_NONE;
 }

@@ -314,8 +314,8 @@ CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *ou
 #define cv_l_section(view_, ...)    cv_out_section((view_)->options, __VA_ARGS__)
 #define cv_l_new_osec(view_, section)                                                                        \
     cv_out_new_osec((view_)->ctx, (view_)->options, (view_)->names, (view_)->out, (section))
-#define cv_l_add_part(view_, ...)     cv_out_add_part((view_)->ctx, (view_)->out, __VA_ARGS__)
-#define cv_l_add_rel(view_, ...)      cv_out_add_rel((view_)->ctx, (view_)->out, __VA_ARGS__)
+#define cv_l_add_part(view_, ...)   cv_out_add_part((view_)->ctx, (view_)->out, __VA_ARGS__)
+#define cv_l_add_rel(view_, ...)    cv_out_add_rel((view_)->ctx, (view_)->out, __VA_ARGS__)
 #define cv_l_find_osec(view_, name) cv_out_find_osec((view_)->names, (view_)->out, (name))
 /* Pieces of a section: in order, inside, not over each other. */
 CV_MUST bool cv_out_parts_hold(const cv_part_inputs *inputs, const cv_part_out *out);

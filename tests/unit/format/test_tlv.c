@@ -204,8 +204,8 @@ static const tlv_row ATTR[] = {
 /* Words may be interpreted unless the shape is in doubt, which a wrong value leaves intact. */
 static bool leaves_shape(unsigned rule)
 {
-    static const unsigned VALUES[] = { NONE, CV_R_TLV_BRANCH_WORD, 
-                                       CV_R_TLV_STACK, CV_R_TLV_REGCOUNT, CV_R_TLV_NO_MACHINE };
+    static const unsigned VALUES[] = { NONE, CV_R_TLV_BRANCH_WORD, CV_R_TLV_STACK, CV_R_TLV_REGCOUNT,
+                                       CV_R_TLV_NO_MACHINE };
 
     for (size_t i = 0; i < sizeof(VALUES) / sizeof(VALUES[0]); i++)
         if (VALUES[i] == rule)
