@@ -57,7 +57,7 @@ void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options)
     cv_names_init(&link->names->set, CV_ARRAY_GET(options->key, 0), CV_ARRAY_GET(options->key, 1));
     link->out->tkinfo = link->out->cuinfo = link->out->info = link->out->compat = link->out->callgraph =
         link->out->prototype = link->out->action = link->out->debug_shared = link->out->frames =
-            link->out->bank3 = CV_NONE;
+            link->out->bank3 = link->out->bank_size = CV_NONE;
     CV_ARRAY_SET(link->out->lines, 0, CV_NONE);
     CV_ARRAY_SET(link->out->lines, 1, CV_NONE);
     link->out->shstrtab = link->out->strtab = link->out->symtab = link->out->symtab_shndx = CV_NONE;

@@ -194,6 +194,12 @@ static inline bool cv_l_is_nowhere(const cv_isym *sym)
            (sym->other & CV_STO_SPACE) == 0 &&
            (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT);
 }
+/* A label of code that the compiler removed, which debug data still names: it has a name and nothing else. */
+static inline bool cv_l_is_gone_label(const cv_isym *sym)
+{
+    return sym->index != 0 && cv_l_bind(sym) == CV_STB_LOCAL && !sym->defined && sym->other == 0 &&
+           cv_l_type(sym) == CV_STT_NOTYPE;
+}
 static inline bool cv_l_is_texture(const cv_isym *sym)
 {
     return cv_l_type(sym) >= CV_STT_CUDA_TEXTURE && cv_l_type(sym) <= CV_STT_CUDA_SURFACE;

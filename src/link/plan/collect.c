@@ -160,13 +160,31 @@ static bool is_hidden(const cv_isym *sym)
     return sym->other == CV_STO_SPACE_SHARED || cv_l_is_hidden_bank(sym);
 }
 
-/* A relocatable link keeps the name of what nobody will ever define. */
+/* A relocatable link keeps the name of what nobody will ever define. The size of the bank is one symbol,
+ * however many inputs ask for it. */
 static cuvet_status collect_nowhere(const cv_view_collect *view, cv_id id)
 {
-    cv_id sym = local_symbol(view, id);
+    bool bank_size = cv_link_is_bank_size(view, cv_l_isym(view, id));
+    cv_id sym = bank_size ? view->out->bank_size : CV_NONE;
 
+    if (sym != CV_NONE) {
+        *cv_l_became_sym(view, id) = sym;
+        return CUVET_OK;
+    }
+    sym = local_symbol(view, id);
     *cv_l_became_sym(view, id) = sym;
+    if (bank_size)
+        view->out->bank_size = sym;
     return sym != CV_NONE && add_local(view, sym) ? CUVET_OK : cv_l_nomem(view);
+}
+
+/* A part of the bank of a weak function that was beaten. */
+static bool is_of_beaten(const cv_view_collect *view, const cv_isym *isym)
+{
+    const cv_isec *isec = cv_l_isec(view, isym->sec);
+
+    return cv_l_is_hidden_bank(isym) && (isec->flags & CV_SHF_INFO_LINK) != 0 &&
+           cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost;
 }
 
 static cuvet_status collect_local(const cv_view_collect *view, cv_id id)
@@ -178,6 +196,8 @@ static cuvet_status collect_local(const cv_view_collect *view, cv_id id)
 
     if (isym->sec == CV_NONE)
         return view->options->relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(view, id) : CUVET_OK;
+    if (is_of_beaten(view, isym)) /* its section comes, if at all, when the symbols are through */
+        return CUVET_OK;
     st = cv_collect_section(view, isym->sec);
     if (st != CUVET_OK || (type != CV_STT_OBJECT && type != CV_STT_CUDA_OBJECT) ||
         cv_l_became(view, isym->sec)->out == CV_NONE)
@@ -225,6 +245,9 @@ static cuvet_status collect_global(const cv_view_collect *view, cv_id id)
     cuvet_status st = CUVET_OK;
     cv_id out;
 
+    if (sym->sec != CV_NONE && cv_collect_is_twice(view, id) &&
+        role_of(cv_l_obj(view, sym->obj), cv_l_isec(view, sym->sec)->index) == CV_ROLE_GLOBAL_INIT)
+        cv_l_became(view, sym->sec)->twice = true;
     if (comes_late(view, id))
         cv_l_became(view, sym->sec)->late = true;
     else if (sym->sec != CV_NONE)
@@ -453,8 +476,9 @@ static bool must_stay(const cv_check_collect *view, const cv_isec *isec)
     case CV_ROLE_TEXT:
     case CV_ROLE_GLOBAL_INIT:
     case CV_ROLE_CONSTANT:
-    case CV_ROLE_CONSTANT_FN:
     case CV_ROLE_SHARED_FN: return !cv_l_became(view, isec->id)->table;
+    case CV_ROLE_CONSTANT_FN: /* a beaten function takes its table along */
+        return !cv_l_became(view, isec->id)->table && !cv_l_became(view, isec->id)->lost;
     default: return false;
     }
 }

@@ -7,6 +7,7 @@
 
 /* collect_relocs.c: the entries of a relocation section of an input. */
 CV_MUST cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec);
+CV_MUST bool cv_collect_is_twice(const cv_view_collect *view, cv_id id);
 /* collect_data.c: where the bytes of an input section go. */
 CV_MUST cuvet_status cv_collect_section(const cv_view_collect *view, cv_id isec);
 /* The section that shared variables of device functions lie in, made when it is not there. */

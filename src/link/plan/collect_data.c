@@ -123,21 +123,43 @@ static cuvet_status append(const cv_view_collect *view, const cv_isec *isec, cv_
                                                                                      : cv_l_nomem(view);
 }
 
+static bool is_beaten(const cv_view_collect *view, const cv_isec *isec)
+{
+    return cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost;
+}
+
+static bool is_table(const cv_view_collect *view, const cv_isec *isec, cv_role role)
+{
+    return role == CV_ROLE_CONSTANT_FN &&
+           cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_TABLES;
+}
+
+/* The branch table of a weak function that was beaten, which no code names. One that was read before the
+ * winner goes with its function. One behind it stays, as the reference has it: behind the winner's own in a
+ * relocatable link, and where the winner has none. */
+static bool stays_beaten(const cv_view_collect *view, cv_id code)
+{
+    cv_id fn = cv_l_osec(view, code)->fn;
+
+    return cv_l_osec(view, code)->first_part != CV_NONE && fn != CV_NONE && !cv_l_fn(view, fn)->kernel &&
+           (view->options->relocatable || cv_l_fn_out(view, fn)->table == CV_NONE);
+}
+
 /* Branch tables of device functions are placed once for the whole program, when it is known who reaches them.
  */
 static bool keep_table(const cv_view_collect *view, const cv_isec *isec, cv_id id, cv_role role, cv_id code)
 {
-    const cv_lobj *obj = cv_l_obj(view, isec->obj);
     cv_id fn;
 
-    if (role != CV_ROLE_CONSTANT_FN || view->options->relocatable || code == CV_NONE ||
-        cv_cubin_sec(&obj->cubin, isec->index)->bank != CV_BANK_TABLES)
+    if (!is_table(view, isec, role) || view->options->relocatable || code == CV_NONE)
         return false;
     fn = cv_l_osec(view, code)->fn;
     if (fn == CV_NONE || cv_l_fn(view, fn)->kernel)
         return false;
+    if (is_beaten(view, isec) && stays_beaten(view, code))
+        return false;
     cv_l_became(view, isec->id)->table = true;
-    if (!cv_l_became(view, obj->first_sec + isec->info)->lost)
+    if (!is_beaten(view, isec))
         cv_l_fn_out(view, fn)->table = id;
     return true;
 }
@@ -150,6 +172,7 @@ cuvet_status cv_collect_section(const cv_view_collect *view, cv_id id)
     bool per_function = (isec->flags & CV_SHF_INFO_LINK) != 0;
     cv_id code = per_function ? owner_of(view, isec) : CV_NONE, out;
     cuvet_status st = CUVET_OK;
+    bool beaten;
 
     if (cv_l_became(view, isec->id)->out != CV_NONE || role == CV_ROLE_TEXT)
         return CUVET_OK;
@@ -159,6 +182,14 @@ cuvet_status cv_collect_section(const cv_view_collect *view, cv_id id)
         return cv_link_refuse_section(view, id, CV_R_LINK_SECTION, isec->type);
     if (keep_table(view, isec, id, role, code))
         return CUVET_OK;
+    beaten = per_function && is_beaten(view, isec);
+    if (beaten && is_table(view, isec, role)) {
+        if (!stays_beaten(view, code)) {
+            cv_l_became(view, isec->id)->lost = true;
+            return CUVET_OK;
+        }
+        beaten = false;
+    }
     out = per_function ? find_own(view, code, isec->name) : cv_l_named(view, isec->name)->osec;
     if (out == CV_NONE && per_function && role == CV_ROLE_SHARED_FN)
         out = cv_l_osec(view, code)->shared;
@@ -167,7 +198,7 @@ cuvet_status cv_collect_section(const cv_view_collect *view, cv_id id)
     if (st != CUVET_OK)
         return st;
     cv_l_became(view, isec->id)->out = out;
-    if (per_function && cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost) {
+    if (beaten) {
         cv_l_became(view, isec->id)->lost = true;
         return CUVET_OK;
     }

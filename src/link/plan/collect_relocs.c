@@ -11,7 +11,8 @@ typedef struct scan_table {
     uint64_t count;
     uint64_t base; /* of what is patched, in the output */
     bool rela;
-    bool data; /* it patches data of the program */
+    bool data;     /* it patches data of the program */
+    cv_keys twice; /* variables there of which an input before this one has one, by their place */
 } scan_table;
 
 static cv_elf_reloc entry(const scan_table *table, uint64_t index)
@@ -75,6 +76,47 @@ static bool is_orphan(const cv_view_collect *view, const scan_table *table, cons
     return win != CV_NONE && cv_l_isym(view, win)->obj < sym->obj;
 }
 
+/* A weak variable that is weak in an earlier input too. What is strong there takes nothing away here. */
+bool cv_collect_is_twice(const cv_view_collect *view, cv_id id)
+{
+    const cv_isym *sym = cv_l_isym(view, id);
+    const cv_meaning *entry = cv_l_mean(view, sym->name);
+
+    return cv_l_bind(sym) == CV_STB_WEAK && entry->weak != CV_NONE && entry->weak < id &&
+           (entry->strong == CV_NONE || entry->strong > id) && entry->win != id;
+}
+
+/* Where such variables lie in the section that is patched: their bytes stay, what patches them goes. */
+static cuvet_status find_twice(const cv_view_collect *view, scan_table *table)
+{
+    if (!cv_l_became(view, table->target_id)->twice)
+        return CUVET_OK;
+    if (!cv_work(view->ctx, table->obj->n_sym, 0))
+        return CUVET_E_LIMIT;
+    for (cv_id i = 0; i < table->obj->n_sym; i++) {
+        cv_id id = table->obj->first_sym + i;
+        const cv_isym *sym = cv_l_isym(view, id);
+
+        if (sym->sec == table->target_id && cv_l_type(sym) != CV_STT_FUNC &&
+            cv_l_bind(sym) != CV_STB_LOCAL && cv_collect_is_twice(view, id) &&
+            !cv_keys_push(&view->ctx->mem, &table->twice, (cv_key){ sym->value, id }))
+            return cv_l_nomem(view);
+    }
+    cv_keys_sort(&table->twice);
+    return CUVET_OK;
+}
+
+static bool is_in_twice(const cv_view_collect *view, const scan_table *table, uint64_t off)
+{
+    uint64_t after = off == UINT64_MAX ? table->twice.count : cv_keys_lower_bound(&table->twice, off + 1);
+    const cv_key *last;
+
+    if (after == 0)
+        return false;
+    last = cv_keys_get(&table->twice, after - 1);
+    return off - last->key < cv_l_isym(view, (cv_id)last->index)->size;
+}
+
 static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv_id out, uint64_t index)
 {
     cv_elf_reloc reloc = entry(table, index);
@@ -88,7 +130,7 @@ static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv
 
     if (CV_NEVER(reloc.sym >= table->obj->n_sym)) /* examined */
         return cv_link_broken(view);
-    if (is_orphan(view, table, cv_l_isym(view, rel.sym)))
+    if (is_orphan(view, table, cv_l_isym(view, rel.sym)) || is_in_twice(view, table, reloc.off))
         return CUVET_OK;
     fn = table->data ? cv_l_fn_of(view, rel.sym) : CV_NONE;
     if (fn != CV_NONE)
@@ -137,7 +179,9 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
         return CUVET_OK;
     table.base = cv_l_became(view, table.target_id)->base;
     table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
+    st = find_twice(view, &table);
     for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
         st = add(view, &table, out, i);
+    cv_keys_free(&view->ctx->mem, &table.twice);
     return st;
 }

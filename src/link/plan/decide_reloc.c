@@ -319,7 +319,10 @@ static cv_reloc_class classify(relocate_job *job)
         job->use = CV_USE_SLOT;
         job->value = job->osym->slot;
         return CV_CLASS_SLOT;
-    default: return constant_or_address(job);
+    default:
+        if (job->target->group == CV_G_DEBUG && cv_l_is_gone_label(job->sym))
+            return offset_in(job, CV_CLASS_UNDEFINED_LOCAL, 0);
+        return constant_or_address(job);
     }
 }
 

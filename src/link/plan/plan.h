@@ -29,6 +29,7 @@ typedef struct cv_became {
     bool lost;     /* another definition won */
     bool late;     /* zero memory: an input before this one has a variable of it */
     bool table;    /* branch table of a device function */
+    bool twice;    /* it has a weak variable that an input before this one has as well */
 } cv_became;
 
 CV_VEC(cv_becames, cv_became);
@@ -212,6 +213,7 @@ struct cv_part_out {
     cv_u32s info_order;          /* code sections in the order of their .nv.info */
     cv_u32s const0;              /* .nv.constant0 sections */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
+    cv_id bank_size; /* the symbol that stands for the size of bank 3 */
     cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     bool has_common;

@@ -227,13 +227,48 @@ static cuvet_status check_slot(const cv_prove *prove, const cv_prove_reloc *relo
     return slot == 0 ? lost(prove, reloc) : check_value(prove, reloc, slot - 1, CV_BANK_PARAMETERS);
 }
 
+/* Does a weak variable of the input lie there whose name means another place in the result? Nothing names
+ * its bytes any more. */
+static bool lies_in_beaten(const cv_prove *prove, uint64_t off)
+{
+    for (uint64_t i = 0; i < prove->in->n_syms; i++) {
+        const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
+        cv_prove_place home;
+
+        if (symbol->sec != prove->here.index || symbol->out == 0 || off < symbol->elf.value ||
+            off - symbol->elf.value >= symbol->elf.size || cv_elf_sym_bind(&symbol->elf) != CV_STB_WEAK)
+            continue;
+        home = home_of(prove, symbol);
+        if (home.sec != prove->here.place.sec ||
+            home.base != cv_sat_add(prove->here.place.base, symbol->elf.value))
+            return true;
+    }
+    return false;
+}
+
+/* Variables have an initial value there, and the search is paid for. */
+static cuvet_status check_data(cv_prove *prove, const cv_prove_reloc *reloc, bool *of_nobody)
+{
+    *of_nobody = false;
+    if (cv_cubin_sec(prove->in, prove->here.index)->role != CV_ROLE_GLOBAL_INIT)
+        return CUVET_OK;
+    if (!cv_work(prove->ctx, prove->in->n_syms, 0))
+        return CUVET_E_LIMIT;
+    *of_nobody = lies_in_beaten(prove, reloc->elf.off);
+    return CUVET_OK;
+}
+
 /* It is not in the result. */
 static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
     const cv_prove_symbol *symbol = reloc->symbol;
     uint8_t type = cv_elf_sym_type(&symbol->elf);
+    bool of_nobody;
+    cuvet_status status = check_data(prove, reloc, &of_nobody);
 
+    if (status != CUVET_OK || of_nobody)
+        return status;
     if (cv_reloc_has(facts, CV_USE_CLEARS))
         return check_cleared(prove, reloc);
     if (cv_reloc_has(facts, CV_USE_DROPS | CV_USE_TABLE))
