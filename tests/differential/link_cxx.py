@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random C++ programs of two or three units (cxx_grammar.py), linked by cuvet and by nvlink in every way: the same bytes but for the
+"""Random C++ programs of two or three units (tests/support/cxx_grammar.py), linked by cuvet and by nvlink in every way: the same bytes but for the
 note that names the tool, or a refusal of both.
 
 Each unit goes through nvcc once, to PTX for the least architecture of its program; ptxas makes of that an object for each architecture
@@ -11,7 +11,7 @@ where the bytes must be the same.
   CV_SEEDS=1-2000       which programs (default: 1-6, with CV_FULL=1 1-200)
   CV_ARCHES=75,80,90    for which machines (default: 75,80,90,100)
   CV_CACHE=DIR          where PTX and objects stay
-  CV_KEEP=DIR           where the PTX of a difference is put, for tools/shrink_link
+  CV_KEEP=DIR           where the PTX of a difference is put, and how it was linked
   CV_JOBS=2
 
 77: skipped, said on the last line. Needs nvcc, ptxas and nvlink of CUDA 13.0 on PATH.
@@ -26,7 +26,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "support")]
 os.environ.setdefault("CV_TMP", tempfile.mkdtemp(prefix="cuvet-cxx-"))
 import cxx_grammar  # noqa: E402
 import link_random as lr  # noqa: E402
@@ -35,7 +36,7 @@ FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90,100").split(",")
 MODES = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "-r -g": ["-r", "-g"]}
 PLAIN = "plain"  # from sm_100 on, of objects without capsules
-FINE = ("equal", "both refuse", "compiled again")
+FINE = ("equal", "both refuse", "compiled again", "the reference fails")
 
 
 class Unbuilt(Exception):
@@ -108,6 +109,8 @@ def compare(arch, mode, inputs, plain=False):
         if our_rc:
             rules = re.findall(r"CV-\w+-\d+", we_said)
             return "%s %s" % ("refused" if our_rc == 1 else "exit %d" % our_rc, rules[0] if rules else "without a rule"), we_said[:400]
+        if rc and "reference to deleted symbol" in said:
+            return "the reference fails", ""  # docs/link-partial.md
         if rc:
             return "linked, nvlink %s" % ("crashes" if rc < 0 else "refuses"), said[:400]
         with open(ref, "rb") as f, open(out, "rb") as g:

@@ -97,8 +97,8 @@ static cuvet_status find_twice(const cv_view_collect *view, scan_table *table)
         cv_id id = table->obj->first_sym + i;
         const cv_isym *sym = cv_l_isym(view, id);
 
-        if (sym->sec == table->target_id && cv_l_type(sym) != CV_STT_FUNC &&
-            cv_l_bind(sym) != CV_STB_LOCAL && cv_collect_is_twice(view, id) &&
+        if (sym->sec == table->target_id && cv_l_type(sym) != CV_STT_FUNC && cv_l_bind(sym) != CV_STB_LOCAL &&
+            cv_collect_is_twice(view, id) &&
             !cv_keys_push(&view->ctx->mem, &table->twice, (cv_key){ sym->value, id }))
             return cv_l_nomem(view);
     }

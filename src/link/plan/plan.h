@@ -214,7 +214,7 @@ struct cv_part_out {
     cv_u32s const0;              /* .nv.constant0 sections */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
     cv_id bank_size; /* the symbol that stands for the size of bank 3 */
-    cv_id lines[2]; /* .debug_line, .nv_debug_line_sass where they were made anew */
+    cv_id lines[2];  /* .debug_line, .nv_debug_line_sass where they were made anew */
     cv_id shstrtab, strtab, symtab, symtab_shndx;
     bool has_common;
 };
