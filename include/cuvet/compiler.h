@@ -65,8 +65,8 @@ typedef struct cuvet_compiler {
 } cuvet_compiler;
 
 /** An external ptxas (for PTX) or nvlink (for device ELFs) in a sandboxed child process: no inherited
- * descriptors, empty environment, a private directory that is removed, limits, and a supervisor that
- * kills whatever it started, at the deadline as well as after a good end. Where the kernel has Landlock
+ * descriptors, no environment but TMPDIR=., a private directory that is removed, limits, and a supervisor
+ * that kills whatever it started, at the deadline as well as after a good end. Where the kernel has Landlock
  * it writes nowhere else, and makes no TCP connection. Needs Linux 5.9 with /proc; nothing is started
  * without. The number of files it writes is not limited, only the size of each. 0 takes the default. */
 typedef struct cuvet_external {
@@ -77,7 +77,7 @@ typedef struct cuvet_external {
     uint64_t deadline_ms;  /**< wall clock; default 120000 */
     uint64_t memory;       /**< bytes of address space; default 8 GiB */
     uint64_t output;       /**< bytes of the result; default 256 MiB */
-    uint64_t log;          /**< bytes of its messages that are kept; default 64 KiB */
+    uint64_t log;          /**< bytes of its messages that are kept, the last ones; default 64 KiB */
     uint64_t files;        /**< open files, at least 8; default 64 */
     /** Processes and threads besides those that the user has; default 16. The kernel exempts root from it. */
     uint64_t processes;

@@ -31,6 +31,7 @@ typedef struct child_run {
     int supervisor_fd;
     pid_t program; /* 0: not started */
     char *scratch;
+    uint64_t said;    /* bytes of the log so far; the last ones are kept, in a ring */
     cv_child_end why; /* it was told to stop: DEADLINE, CANCELLED */
     bool told, lost;
 } child_run;
@@ -157,21 +158,53 @@ static void reap_supervisor(child_run *run)
     close_fd(&run->supervisor_fd);
 }
 
-/* Take what is in the pipe, keep what the limit lets us; at most 'turns' times. */
+static void keep_said(child_run *run, uint64_t count)
+{
+    const uint64_t most = run->options->log;
+    uint64_t from = count > most ? count - most : 0, at;
+
+    run->said += from;
+    at = most ? run->said % most : 0;
+    for (; from < count; from++, run->said++) {
+        run->out->log[at] = run->scratch[from];
+        at = at + 1 < most ? at + 1 : 0;
+    }
+}
+
+/* Take what is in the pipe, at most 'turns' times, over what is older than the limit lets us keep: why a
+ * program gave up is what it says last. */
 static void drain_log(child_run *run, unsigned turns)
 {
-    cv_child_result *out = run->out;
-
     for (unsigned i = 0; i < turns; i++) {
-        uint64_t room = run->options->log - out->n_log;
-        ssize_t got = room > 0 ? read(run->log, out->log + out->n_log, (size_t)room)
-                               : read(run->log, run->scratch, SCRATCH);
+        ssize_t got = read(run->log, run->scratch, SCRATCH);
 
         if (got <= 0)
             return;
-        if (room > 0)
-            out->n_log += (uint64_t)got;
+        keep_said(run, (uint64_t)got);
     }
+}
+
+static void turn_round(char *text, uint64_t from, uint64_t end)
+{
+    for (; from < end && from < --end; from++) {
+        char letter = text[from];
+
+        text[from] = text[end];
+        text[end] = letter;
+    }
+}
+
+/* The ring in the order in which it was said: both parts turned round, then all of it. */
+static void put_log_in_order(child_run *run)
+{
+    const uint64_t most = run->options->log, at = most ? run->said % most : 0;
+
+    run->out->n_log = cv_min(run->said, most);
+    if (run->said <= most)
+        return;
+    turn_round(run->out->log, 0, at);
+    turn_round(run->out->log, at, most);
+    turn_round(run->out->log, 0, most);
 }
 
 /* One message of the supervisor. True: the end of it. */
@@ -243,6 +276,7 @@ static void await_end(child_run *run)
     if (!done || run->lost)
         kill_supervisor(run);
     drain_log(run, (unsigned)(UINT64_C(4) * CV_MIB / SCRATCH)); /* a pipe holds no more, and nobody writes */
+    put_log_in_order(run);
 }
 
 /* The output file, open; -1: nothing that counts as one. */

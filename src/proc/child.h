@@ -17,7 +17,8 @@ typedef struct cv_child_options {
     const void *in;
     size_t n_in;
     const char *out_name;
-    uint64_t output, log; /* bytes that are kept: of the output file, of standard output and error */
+    /* Bytes that are kept: of the output file, and the last ones of standard output and error. */
+    uint64_t output, log;
     uint64_t deadline_ms;
     uint64_t cpu_seconds, memory, files, processes;
     const int *cancel; /* read atomically; asked at least every 50 ms */

@@ -116,15 +116,17 @@ static bool is_cubin(const cuvet_compile_request *req)
     return req->kind == CUVET_K_CUBIN;
 }
 
-/* ptxas -arch=sm_90a -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes relocatable
- * code, which is what -c asks for. nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of
- * one object, which makes its code again; with -g as it was compiled for a debugger. */
+/* ptxas -arch=sm_90a -m64 -c [-split-compile=N] options... input.ptx -o output.cubin: a linker takes
+ * relocatable code, which is what -c asks for; -m64 is the default, and noted in the file by nvcc and nvlink.
+ * nvlink -arch=sm_103 -r input.cubin -o output.cubin: a relocatable link of one object, which makes its code
+ * again; with -g as it was compiled for a debugger. */
 static bool arguments_of(cv_mem *mem, const cuvet_compile_request *req, const char *arch, char *split,
                          size_t cap, arguments *args)
 {
     cv_text text = { split, cap, 0 };
     bool ok = arguments_push(mem, args, is_cubin(req) ? "nvlink" : "ptxas") &&
-              arguments_push(mem, args, arch) && arguments_push(mem, args, is_cubin(req) ? "-r" : "-c") &&
+              arguments_push(mem, args, arch) && (is_cubin(req) || arguments_push(mem, args, "-m64")) &&
+              arguments_push(mem, args, is_cubin(req) ? "-r" : "-c") &&
               (!(req->flags & CUVET_COMPILE_DEBUG) || arguments_push(mem, args, "-g"));
 
     cv_text_str(&text, "-split-compile=");

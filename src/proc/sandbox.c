@@ -125,7 +125,9 @@ static int set_limits(const cv_sandbox *sandbox)
 /* The program's process, up to its exec: nothing but an errno comes back, through 'report'. */
 static _Noreturn void run_program(const cv_sandbox *sandbox, int report, pid_t parent)
 {
-    char *const nothing[] = { NULL };
+    /* The private directory: ptxas writes temporary files besides the output. */
+    char temporary[] = "TMPDIR=.";
+    char *const environment[] = { temporary, NULL };
     sigset_t none;
     int error = 0;
 
@@ -147,7 +149,7 @@ static _Noreturn void run_program(const cv_sandbox *sandbox, int report, pid_t p
     if (error == 0) {
         sigprocmask(SIG_SETMASK, &none, NULL);
         cv_seccomp_restrict();
-        execve(sandbox->path, cv_without_const(sandbox->argv), nothing);
+        execve(sandbox->path, cv_without_const(sandbox->argv), environment);
         error = errno;
     }
     while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)

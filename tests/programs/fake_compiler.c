@@ -265,6 +265,8 @@ static void flood(void)
     for (int i = 0; i < 1600; i++)
         if (write(2, block, sizeof(block)) < 0)
             exit(90);
+    if (write(2, "the end\n", 8) != 8)
+        exit(90);
 }
 
 static int hog(void)
@@ -318,11 +320,30 @@ static void grow(const char *name, long long size)
     close(fd);
 }
 
+/* The bytes of a file as the result, whatever went in. */
+static void give(const char *name)
+{
+    static char block[1 << 20];
+    int fd = open(name, O_RDONLY);
+    ssize_t got = fd < 0 ? -1 : read(fd, block, sizeof(block));
+
+    if (got <= 0)
+        exit(86);
+    close(fd);
+    put(out_name, block, (size_t)got);
+}
+
 /* Ways to end, or not to. */
 static bool ending(const char *what)
 {
     if (!strcmp(what, "exit7"))
         exit(7);
+    if (!strcmp(what, "complain")) {
+        for (int i = 0; i < 20000; i++)
+            fprintf(stderr, "line %d\n", i);
+        fprintf(stderr, "the reason: \033[31mred\n");
+        exit(7);
+    }
     if (!strcmp(what, "segv"))
         raise(SIGSEGV);
     if (!strcmp(what, "loop"))
@@ -370,6 +391,8 @@ static bool output(const char *what, const char *value)
         return grow(out_name, atoll(value)), true;
     if (!strcmp(what, "deafsize"))
         return signal(SIGXFSZ, SIG_IGN), grow(out_name, atoll(value)), true;
+    if (!strcmp(what, "give"))
+        return give(value), true;
     if (!strcmp(what, "symlink"))
         return symlink("/etc/passwd", out_name) == 0;
     if (!strcmp(what, "ownlink"))

@@ -32,7 +32,7 @@ static uint64_t now_ms(void)
 START_TEST(compiles)
 {
     static const char WANT[] =
-        "ptxas\n-arch=sm_90a\n-c\n--do=ok\n-x -y\ninput.ptx\n-o\noutput.cubin\ninput text";
+        "ptxas\n-arch=sm_90a\n-m64\n-c\n--do=ok\n-x -y\ninput.ptx\n-o\noutput.cubin\ninput text";
     cv_external external = fake_conf(0, 0);
     cuvet_compile_result result = fake_compile(&external, NULL, OPTIONS("--do=ok", "-x -y"));
 
@@ -177,19 +177,24 @@ START_TEST(endless_loop)
 }
 END_TEST
 
-/* A hundred megabytes of noise: drained, and the beginning kept. */
+/* A hundred megabytes of noise: drained, and the end kept, whatever the limit. */
 START_TEST(flood)
 {
-    cv_external external = fake_conf(0, 0);
-    cuvet_compile_result result;
+    static const uint64_t LIMITS[] = { 1, 7, 1000, 40000 };
+    for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
+        cv_external external = fake_conf(0, 0);
+        cuvet_compile_result result;
+        size_t said = LIMITS[i] < 8 ? (size_t)LIMITS[i] : 8;
 
-    external.conf.log = 1000;
-    result = fake_compile(&external, NULL, OPTIONS("--do=flood"));
-    ck_assert_int_eq(result.end, CUVET_COMPILED);
-    ck_assert_uint_eq(result.n_log, 1000);
-    for (size_t i = 0; i < 1000; i++)
-        ck_assert_int_eq(result.log[i], 'x');
-    fake_release(&external, &result);
+        external.conf.log = LIMITS[i];
+        result = fake_compile(&external, NULL, OPTIONS("--do=flood"));
+        ck_assert_int_eq(result.end, CUVET_COMPILED);
+        ck_assert_uint_eq(result.n_log, LIMITS[i]);
+        ck_assert_mem_eq(result.log + result.n_log - said, "the end\n" + 8 - said, said);
+        for (size_t j = 0; j < result.n_log - said; j++)
+            ck_assert_int_eq(result.log[j], 'x');
+        fake_release(&external, &result);
+    }
 }
 END_TEST
 
@@ -221,7 +226,8 @@ START_TEST(surroundings)
     ck_assert_uint_lt(result.n_log, sizeof(text));
     memcpy(text, result.log, result.n_log);
     text[result.n_log] = 0;
-    ck_assert_ptr_null(strstr(text, "env "));
+    ck_assert(line(text, "env TMPDIR=."));
+    ck_assert_ptr_null(strstr(strstr(text, "env ") + 1, "env "));
     for (const char *at = text; (at = strstr(at, "fd ")) != NULL; at++)
         count += at == text || at[-1] == '\n';
     ck_assert_int_eq(count, 3);
@@ -380,7 +386,7 @@ START_TEST(threads_option)
 
     ck_assert_int_eq(cv_external_compile(&external, &request, &result), CUVET_OK);
     ck_assert_int_eq(result.end, CUVET_COMPILED);
-    ck_assert_mem_eq(result.bytes, "ptxas\n-arch=sm_75\n-c\n-split-compile=8\ninput.ptx\n", 48);
+    ck_assert_mem_eq(result.bytes, "ptxas\n-arch=sm_75\n-m64\n-c\n-split-compile=8\ninput.ptx\n", 53);
     fake_release(&external, &result);
 }
 END_TEST
