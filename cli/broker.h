@@ -34,15 +34,22 @@ typedef struct cli_broker {
 /** Fork the broker, which runs `real` (of cuvet_compiler_external()) for whoever asks through b->compiler.
  * Before any input is opened. `real` may be released afterwards. @return CUVET_OK · CUVET_E_IO (errno). */
 cuvet_status cli_broker_start(cli_broker *broker, const cuvet_compiler *real, const cli_broker_rules *rules);
-/** The same for an external program, of this absolute path, with limits as for members; path NULL: none, and
- * b->compiler stays zero. *fd becomes what cli_needs.broker wants to know. Complains, calling the program
- * `what`. @return an exit code */
-int cli_broker_begin(cli_broker *broker, const char *what, const char *path, const cuvet_limits *limits,
-                     int *fd);
+/* External programs that the user named, by absolute paths; NULL: none. */
+typedef struct cli_broker_tools {
+    const char *compiler;      /* of PTX … */
+    const char *const *option; /* … and what the user wants to give it. Borrowed */
+    size_t n_option;
+    const char *generator; /* makes device ELFs again */
+} cli_broker_tools;
+
+/** The same for external programs, with limits as for members; without any b->compiler stays zero. *fd
+ * becomes what cli_needs.broker wants to know. Complains. @return an exit code */
+int cli_broker_begin(cli_broker *broker, const cli_broker_tools *tools, const cuvet_limits *limits, int *fd);
 /** Close the stream, at which the broker ends, if there is one. */
 void cli_broker_stop(cli_broker *broker);
-/** What such a program said, line by line, on standard error. @param file what it was about, or NULL */
-void cli_broker_log(const char *file, const char *text);
+/** What such a program said, line by line, on standard error. @param what "compiler", say · @param file what
+ * it was about, or NULL */
+void cli_broker_log(const char *what, const char *file, const char *text);
 
 /* For tests: the broker's side. */
 /** May this option be passed on? */

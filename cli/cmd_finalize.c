@@ -66,7 +66,7 @@ static void on_log(void *user, const char *text)
 {
     const finalize_run *finalization = user;
 
-    cli_broker_log(finalization->file, text);
+    cli_broker_log("code generator", finalization->file, text);
 }
 
 static void arch_text(cuvet_target target, char *out, size_t cap)
@@ -332,8 +332,9 @@ int cmd_finalize(int argc, char **argv)
     finalization.rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
     if (finalization.rc == CLI_X_CLEAN)
-        finalization.rc = cli_broker_begin(&finalization.broker, "code generator",
-                                           args.value[CLI_O_GENERATOR], &args.limits, &needs.broker);
+        finalization.rc = cli_broker_begin(&finalization.broker,
+                                           &(cli_broker_tools){ .generator = args.value[CLI_O_GENERATOR] },
+                                           &args.limits, &needs.broker);
     cli_porter_needs(&porter, &needs);
     if (finalization.rc == CLI_X_CLEAN && begin_run(&finalization, &args)) {
         rc = cli_each_input(&args, &needs, on_input, &finalization);

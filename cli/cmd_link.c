@@ -13,7 +13,7 @@
 static void on_log(void *user, const char *text)
 {
     (void)user;
-    cli_broker_log(NULL, text);
+    cli_broker_log("code generator", NULL, text);
 }
 
 static bool is_yes(const link_args *args, link_option id)
@@ -52,10 +52,15 @@ static bool begin_link(link_run *run)
         .flags = flags_of(args),
         .kernels_used = (const char *const *)args->kernels.items,
         .n_kernels_used = args->kernels.count,
-        .generator = run->broker.compiler.compile ? &run->broker.compiler : NULL,
+        .generator = args->common.set[CLI_O_GENERATOR] ? &run->broker.compiler : NULL,
         .generator_log = on_log,
         .event = link_on_event,
         .event_user = run,
+        .compiler = args->common.set[CLI_O_COMPILER] ? &run->broker.compiler : NULL,
+        .compiler_options = (const char *const *)args->ptx.items,
+        .n_compiler_options = args->ptx.count,
+        .compiler_log = link_on_compiler_log,
+        .compiler_user = run,
     };
     cuvet_status status = cuvet_ctx_create(&co, &run->ctx);
 
@@ -216,15 +221,19 @@ static bool may_write(link_run *run, const cli_outfile *out, const cli_outfile *
     return !collides;
 }
 
-/* Processes outside of the cage, which trust nobody inside: they name the files, and start a code generator.
- */
+/* Processes outside of the cage, which trust nobody inside: they name the files, and start a compiler or a
+ * code generator. */
 static bool start_helpers(link_run *run, cli_porter *porter, cli_needs *needs)
 {
+    const cli_args *common = &run->args->common;
+    const cli_broker_tools tools = { .compiler = common->value[CLI_O_COMPILER],
+                                     .option = (const char *const *)run->args->ptx.items,
+                                     .n_option = run->args->ptx.count,
+                                     .generator = common->value[CLI_O_GENERATOR] };
     int rc = cli_porter_begin(porter);
 
     if (rc == CLI_X_CLEAN)
-        rc = cli_broker_begin(&run->broker, "code generator", run->args->common.value[CLI_O_GENERATOR],
-                              &run->args->common.limits, &needs->broker);
+        rc = cli_broker_begin(&run->broker, &tools, &common->limits, &needs->broker);
     cli_porter_needs(porter, needs);
     run->rc = cli_worse(run->rc, rc);
     return rc == CLI_X_CLEAN;

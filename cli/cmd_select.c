@@ -307,8 +307,9 @@ int cmd_select(int argc, char **argv)
     rc = cli_porter_begin(&porter);
     /* outside of the cage, asked through a broker that trusts nobody inside */
     if (rc == CLI_X_CLEAN)
-        rc = cli_broker_begin(&selection.broker, "compiler", args.value[CLI_O_COMPILER], &args.limits,
-                              &needs.broker);
+        rc =
+            cli_broker_begin(&selection.broker, &(cli_broker_tools){ .compiler = args.value[CLI_O_COMPILER] },
+                             &args.limits, &needs.broker);
     cli_porter_needs(&porter, &needs);
     if (rc == CLI_X_CLEAN)
         rc = cli_each_input(&args, &needs, on_input, &selection);

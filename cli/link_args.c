@@ -13,7 +13,7 @@
 #define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
 
 typedef enum form { FLAG, ONE, LIST, YES_NO, JOINED } form;
-typedef enum fate { DONE, IGNORED, REFUSED } fate;
+typedef enum fate { DONE, PTX, IGNORED, REFUSED } fate;
 
 typedef struct option_row {
     const char *name, *letter;
@@ -61,6 +61,7 @@ void link_args_release(link_args *args)
     link_words_free(&args->argv);
     link_words_free(&args->kernels);
     link_words_free(&args->options_file);
+    link_words_free(&args->ptx);
     free(args->library);
 }
 
@@ -183,6 +184,53 @@ static bool check_value(arg_parser *parser, const option_row *row, const char *v
     return true;
 }
 
+/* The reference linker makes one text of it for its compiler: blanks are between options, as commas are. */
+static bool take_ptx_options(arg_parser *parser, const char *list)
+{
+    link_words elements = { 0 };
+    bool ok = link_words_append_list(&elements, list) || nomem(parser);
+
+    for (size_t i = 0; i < elements.count && ok; i++) {
+        const char *at = elements.items[i];
+
+        while (ok && *at) {
+            size_t len = 0;
+
+            while (at[len] && !link_words_blank(at[len]))
+                len++;
+            ok = len == 0 || link_words_append(&parser->args->ptx, at, len) || nomem(parser);
+            at += len + (at[len] != '\0');
+        }
+    }
+    link_words_free(&elements);
+    return ok;
+}
+
+/* Options of the link that the reference linker hands to its compiler, behind those of -Xptxas: the last one
+ * counts. */
+static bool add_ptx_options(arg_parser *parser)
+{
+    static const link_option GIVEN[] = { LINK_O_MAXRREGCOUNT, LINK_O_STACK_PROTECTOR };
+    link_args *args = parser->args;
+    char text[64];
+
+    if (!args->common.set[CLI_O_COMPILER]) {
+        link_words_free(&args->ptx);
+        args->ptx = (link_words){ 0 };
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(GIVEN) / sizeof(GIVEN[0]); i++) {
+        const link_option id = GIVEN[i];
+
+        if (!args->set[id])
+            continue;
+        (void)snprintf(text, sizeof(text), "--%s=%s", ROWS[id].name, args->value[id]);
+        if (!link_words_append(&args->ptx, text, strlen(text)))
+            return nomem(parser);
+    }
+    return true;
+}
+
 /* The library is looked for when all directories are known. */
 static bool take_list(arg_parser *parser, link_option id, const char *value)
 {
@@ -195,6 +243,8 @@ static bool take_list(arg_parser *parser, link_option id, const char *value)
         return link_words_append_list(&parser->args->dir, value) || nomem(parser);
     if (id == LINK_O_OPTIONS_FILE)
         return options_files(parser, value);
+    if (id == LINK_O_XPTXAS)
+        return take_ptx_options(parser, value);
     if (id == LINK_O_VARIABLES_USED)
         parser->variables = parser->variables || value[strspn(value, ",")] != '\0';
     if (id != LINK_O_LIBRARY)
@@ -487,7 +537,8 @@ static bool check_options(arg_parser *parser)
 static void note_options(const link_args *args)
 {
     for (size_t i = 0; i < LINK_O_COUNT && !args->set[LINK_O_NO_INFOS]; i++) {
-        if (args->set[i] && ROWS[i].fate == IGNORED)
+        if (args->set[i] &&
+            (ROWS[i].fate == IGNORED || (ROWS[i].fate == PTX && !args->common.set[CLI_O_COMPILER])))
             cli_complain(NULL, "note: --%s means nothing here: %s", ROWS[i].name, ROWS[i].text);
     }
     if (args->set[LINK_O_SUPPRESS_DEBUG] && !args->set[LINK_O_DEBUG] && !args->set[LINK_O_NO_INFOS])
@@ -522,7 +573,7 @@ bool link_parse(int argc, char **argv, link_args *args, int *rc)
     if (parser.variables && args->kernels.count == 0 && !link_words_append(&args->kernels, "\x01", 1))
         return nomem(&parser);
     note_options(args);
-    return true;
+    return add_ptx_options(&parser);
 }
 
 static void put_fate(FILE *to, fate which, const char *title)
@@ -542,6 +593,7 @@ void cmd_link_help(FILE *to)
     cli_help_command(to, CLI_C_LINK);
     put_fate(to, DONE,
              "options of the reference linker (value as next word or behind '='; -lNAME, -LDIR, -m64 too):");
+    put_fate(to, PTX, "for the compiler of PTX (--compiler); without one they mean nothing here:");
     put_fate(to, IGNORED, "accepted, without a meaning here:");
     put_fate(to, REFUSED, "not supported:");
 }

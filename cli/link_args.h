@@ -20,6 +20,7 @@ typedef struct link_args {
     const char *value[LINK_O_COUNT]; /* last one given */
     cuvet_target target;
     link_words kernels, options_file; /* those that were read, in order */
+    link_words ptx;                   /* options for the compiler of PTX; without one there are none */
     /* the parser's own */
     link_words word, ours, operand, kind, dir, argv;
 } link_args;

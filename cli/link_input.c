@@ -24,7 +24,8 @@ static const char *text_of(const cuvet_event *event)
     case CUVET_EVENT_NO_DEVICE_CODE: return "no device code in it";
     case CUVET_EVENT_NOTHING_FITS: return "nothing in it can be linked for the target";
     case CUVET_EVENT_NOT_IN_CONTAINER: return "device code outside of a container is not linked";
-    case CUVET_EVENT_NEEDS_COMPILER: return "PTX has to be compiled before it can be linked";
+    case CUVET_EVENT_NEEDS_COMPILER: return "PTX has to be compiled before it can be linked (--compiler)";
+    case CUVET_EVENT_COMPILED: return "compiled from PTX";
     case CUVET_EVENT_NEEDS_LTO: return "IR for link-time optimization needs a compiler";
     case CUVET_EVENT_THIN: return "a thin archive does not hold its members";
     case CUVET_EVENT_TAKEN:
@@ -111,6 +112,19 @@ void link_on_event(void *user, const cuvet_event *event)
         run->lost_diag = true;
     }
     run->told = true;
+    free(name);
+}
+
+void link_on_compiler_log(void *user, const char *file, const char *member, const char *text)
+{
+    const cuvet_event piece = { .kind = CUVET_EVENT_COMPILED, .file = file, .member = member };
+    link_run *run = user;
+    char *name = name_of(&piece);
+
+    if (name)
+        cli_broker_log("compiler", name, text);
+    else
+        run->lost_diag = true;
     free(name);
 }
 

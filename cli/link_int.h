@@ -20,7 +20,7 @@ typedef struct link_run {
     int rc_before;      /* the exit code before it */
     int member_rc;      /* of what was said of its members alone */
     bool completing;    /* all of them are there */
-    cli_broker broker;  /* of the code generator */
+    cli_broker broker;  /* of the compiler and the code generator */
     int rc;
 } link_run;
 
@@ -29,6 +29,8 @@ typedef struct link_run {
 void link_input(link_run *run, const cli_input *in);
 /** Takes the events of the linker. @param user the link_run. */
 void link_on_event(void *user, const cuvet_event *event);
+/** Takes what a compiler says. @param user the link_run. */
+void link_on_compiler_log(void *user, const char *file, const char *member, const char *text);
 
 /* link_say.c: for people, on standard error. */
 /** Takes the diagnostics of the context. @param user the link_run. */

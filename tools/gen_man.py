@@ -144,7 +144,7 @@ def reference_options():
         name = "\\fB\\-\\-%s\\fR" % roff(long)
         if short and short != long:
             name = "\\fB\\-%s\\fR, " % roff(short) + name
-        state = {"IGNORED": "Accepted, has no meaning here: ", "REFUSED": "Refused: "}.get(what, "")
+        state = {"PTX": "With --compiler: ", "IGNORED": "Accepted, has no meaning here: ", "REFUSED": "Refused: "}.get(what, "")
         out += [".TP", name + ("=\\fI%s\\fR" % roff(arg) if arg else ""), roff(state + text)]
     return out
 

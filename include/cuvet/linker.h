@@ -35,12 +35,13 @@ typedef enum cuvet_event_kind {
     CUVET_EVENT_NOTHING_FITS,
     /** Refused: device code that lies openly where it has no place. */
     CUVET_EVENT_NOT_IN_CONTAINER,
-    CUVET_EVENT_NEEDS_COMPILER, /**< refused: PTX */
+    CUVET_EVENT_NEEDS_COMPILER, /**< refused: PTX, and there is no compiler */
     CUVET_EVENT_NEEDS_LTO,      /**< refused: IR for link-time optimization */
     CUVET_EVENT_THIN,           /**< refused: an archive that does not hold its members */
     /** A host object or a member is damaged, for which the file is refused next. */
     CUVET_EVENT_DAMAGED,
-    CUVET_EVENT_REFUSED /**< refused, for what the diagnostics before it say, or for its status alone */
+    CUVET_EVENT_REFUSED, /**< refused, for what the diagnostics before it say, or for its status alone */
+    CUVET_EVENT_COMPILED /**< an input of the link, compiled from PTX first */
 } cuvet_event_kind;
 
 /** It follows the diagnostics that it sums up. */
@@ -107,6 +108,19 @@ typedef struct cuvet_linker_options {
      * NULL */
     cuvet_link_event_fn *event;
     void *event_user;
+    /** PTX is compiled by it: in containers where the reference linker would compile it, as a file, and as a
+     * member of an archive. Requests with CUVET_K_PTX; the output is relocatable, for the very target, and
+     * examined like any stranger's file. Copied; its 'user' lasts as long as the linker, and it may not call
+     * anything with the context. NULL: files that need it are refused */
+    const cuvet_compiler *compiler;
+    /** Options for it, behind those of a member: one element each, neither NULL nor empty, and only with a
+     * compiler. With CUVET_LINK_DEBUG it is given --device-debug besides. Borrowed until destroy. */
+    const char *const *compiler_options;
+    size_t n_compiler_options;
+    /** What it said of a piece, made safe, before the event of the piece; names are those of the event. May
+     * be NULL, and may call nothing with the context */
+    void (*compiler_log)(void *user, const char *file, const char *member, const char *text);
+    void *compiler_user;
 } cuvet_linker_options;
 
 /** What came out; bytes are borrowed from the linker until destroy. */

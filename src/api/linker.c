@@ -87,6 +87,23 @@ static cuvet_status choose_backends(cuvet_ctx *ctx, linker_state *linker, const 
     return CUVET_OK;
 }
 
+/* Who compiles PTX, and with what. */
+CV_BUF_BEGIN
+static cuvet_status choose_compiler(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
+{
+    if (opt->n_compiler_options && (!opt->compiler || !opt->compiler_options))
+        return CUVET_E_USAGE;
+    for (size_t i = 0; i < opt->n_compiler_options; i++)
+        if (!opt->compiler_options[i] || !opt->compiler_options[i][0])
+            return CUVET_E_USAGE;
+    linker->ptx = (cv_link_compiler){ .option = opt->compiler_options,
+                                      .n_options = opt->n_compiler_options,
+                                      .log = opt->compiler_log,
+                                      .user = opt->compiler_user };
+    return opt->compiler ? cv_opts_compiler(ctx, opt->compiler, &linker->ptx.compiler) : CUVET_OK;
+}
+CV_BUF_END
+
 static bool is_set(const cuvet_linker_options *opt, unsigned flag)
 {
     return (opt->flags & flag) != 0;
@@ -94,6 +111,8 @@ static bool is_set(const cuvet_linker_options *opt, unsigned flag)
 
 static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
 {
+    cuvet_status status;
+
     if ((unsigned)opt->policy > CUVET_ARCH_EXACT || (opt->flags & ~LINK_FLAGS) || opt->toolkit > UINT16_MAX ||
         (opt->n_kernels_used && !opt->kernels_used) ||
         (is_set(opt, CUVET_LINK_EXACT_RELOCATABLE) && !is_set(opt, CUVET_LINK_RELOCATABLE)))
@@ -124,7 +143,8 @@ static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const
     cv_hosts_init(&linker->hosts, linker->opts.key[0], linker->opts.key[1]);
     linker->on_event = opt->event;
     linker->event_user = opt->event_user;
-    return choose_backends(ctx, linker, opt);
+    status = choose_compiler(ctx, linker, opt);
+    return status == CUVET_OK ? choose_backends(ctx, linker, opt) : status;
 }
 
 static cuvet_status begin_linker(cuvet_ctx *ctx, void *body, const void *opt)
@@ -281,6 +301,7 @@ const char *cuvet_event_kind_name(cuvet_event_kind kind)
     case CUVET_EVENT_THIN: return "thin";
     case CUVET_EVENT_DAMAGED: return "damaged";
     case CUVET_EVENT_REFUSED: return "refused";
+    case CUVET_EVENT_COMPILED: return "compiled";
     }
     return "?";
 }

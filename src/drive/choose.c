@@ -250,6 +250,9 @@ static cuvet_status select_member(cv_input *in, choice_level *level, uint64_t *c
     note_containers(in, level, best, reference);
     candidate_at(in, best)->pub.flags |= CUVET_CANDIDATE_CHOSEN;
     *chosen = best;
+    /* What a compiler makes of it is copied anyway, and the compiler shall not be asked again because offsets
+     * were moved. */
+    in->keep = in->keep && candidate_at(in, best)->pub.kind != CUVET_K_PTX;
     status = cv_input_examine(in, &level->src, &candidate_at(in, best)->unit);
     if (status == CUVET_OK && in->result.nested_whole) {
         *nested = true;

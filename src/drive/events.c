@@ -124,6 +124,12 @@ void cv_linker_tell(cv_linker *linker, const cv_link_event *event)
         linker->on_event(linker->event_user, &told);
 }
 
+void cv_linker_tell_log(const cv_linker *linker, uint64_t file_at, uint64_t member_at, const char *text)
+{
+    if (linker->ptx.log)
+        linker->ptx.log(linker->ptx.user, name_at(linker, file_at), name_at(linker, member_at), text);
+}
+
 cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_event *out)
 {
     if (index >= linker->event.count)

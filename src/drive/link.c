@@ -26,6 +26,7 @@ typedef struct file_at_hand {
         done;            /* containers and images; those that were added, or are left out as they should be */
     uint64_t container;  /* the last one that was looked at */
     cuvet_status status; /* the last refusal */
+    bool compiled;       /* the piece was PTX */
     uint64_t file_at;    /* its name, in the pool of the events */
     cv_class known;      /* what it is */
     cv_host_shelf shelf; /* what is known of it and its members */
@@ -78,7 +79,11 @@ static void conclude_piece(file_at_hand *file, cuvet_status status)
     }
     file->done++;
     (void)cv_linker_hand_on(file->linker, CV_TELL_FINDINGS); /* the event comes without any, too */
-    tell_event(file, file->linker->retargeted ? CUVET_EVENT_RETARGETED : CUVET_EVENT_TAKEN, CUVET_OK);
+    tell_event(file,
+               file->compiled             ? CUVET_EVENT_COMPILED
+               : file->linker->retargeted ? CUVET_EVENT_RETARGETED
+                                          : CUVET_EVENT_TAKEN,
+               CUVET_OK);
 }
 
 static void add_image(file_at_hand *file, uint64_t off, cv_link_piece piece)
@@ -136,9 +141,11 @@ static void add_chosen(file_at_hand *file, cv_input *choice, uint64_t off)
     /* What is wrong with it is said as of an input that stands alone. */
     const cv_span image = cv_span_of(choice->out.bytes, choice->out.n, 0);
 
+    file->compiled = (choice->out.flags & CUVET_IMAGE_COMPILED) != 0;
     add_image(file, off,
               cv_input_is_clean(choice) ? (cv_link_piece){ .choice = choice }
                                         : (cv_link_piece){ .image = image });
+    file->compiled = false;
 }
 
 /* As far as the container goes by its own header, or the file. */
@@ -160,14 +167,23 @@ static void end_choice(cv_linker *linker, cv_input *choice)
     cv_input_free(choice);
 }
 
-static cuvet_status choose_member(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
+/* What the compiler said of the piece is told whatever came of it. */
+static cuvet_status run_choice(file_at_hand *file, cv_input *choice)
+{
+    cuvet_status status = cv_input_select(choice);
+
+    if (choice->log.count)
+        cv_linker_tell_log(file->linker, file->file_at, file->member_at, (const char *)choice->log.items);
+    return status;
+}
+
+static cuvet_status begin_choice(file_at_hand *file, cv_input *choice, bool keep)
 {
     cv_linker *linker = file->linker;
     const cuvet_select_options config = { .size = sizeof(config),
                                           .target = linker->opts.target,
                                           .policy = linker->opts.policy,
                                           .toolkit = linker->opts.toolkit };
-    cv_listing list;
     cuvet_status status;
 
     *choice = (cv_input){ 0 };
@@ -175,11 +191,19 @@ static cuvet_status choose_member(file_at_hand *file, cv_input *choice, cv_span 
     choice->keep = keep;
     choice->of_file = &file->budget;
     status = cv_input_configure(choice, &config);
-    if (status == CUVET_OK && cv_scan_container(&linker->tools->scan, &list))
+    return status == CUVET_OK ? cv_linker_give_compiler(linker, choice) : status;
+}
+
+static cuvet_status choose_member(file_at_hand *file, cv_input *choice, cv_span container, bool keep)
+{
+    cuvet_status status = begin_choice(file, choice, keep);
+    cv_listing list;
+
+    if (status == CUVET_OK && cv_scan_container(&file->linker->tools->scan, &list))
         status = cv_input_bind_listed(choice, container, &list);
     else if (status == CUVET_OK) /* what is wrong with it is told where it lies in the container */
         status = cv_input_bind(choice, container.base, (size_t)container.len, false, NULL);
-    return status == CUVET_OK ? cv_input_select(choice) : status;
+    return status == CUVET_OK ? run_choice(file, choice) : status;
 }
 
 static void add_container(file_at_hand *file, uint64_t off)
@@ -203,6 +227,43 @@ static void add_container(file_at_hand *file, uint64_t off)
         add_chosen(file, choice, off);
     end_choice(linker, choice);
     cv_islands_drop(); /* of a choice that was not added */
+}
+
+/* PTX that lies openly: the reference linker passes over it. */
+static void add_text(file_at_hand *file, cv_span text, uint64_t off)
+{
+    cv_linker *linker = file->linker;
+    cv_input *choice = &linker->tools->choice;
+    cuvet_status status = begin_choice(file, choice, false);
+
+    if (status == CUVET_OK)
+        status = cv_input_bind(choice, text.base, (size_t)text.len, false, NULL);
+    if (status == CUVET_OK)
+        status = run_choice(file, choice);
+    file->budget = choice->budget;
+    if (status == CUVET_OK) {
+        cv_linker_drop(linker); /* the linker says it again */
+        add_chosen(file, choice, off);
+    } else {
+        nothing_chosen(file, status);
+    }
+    end_choice(linker, choice);
+    cv_islands_drop();
+}
+
+static void add_text_file(file_at_hand *file)
+{
+    cv_linker *linker = file->linker;
+
+    if (!linker->ptx.compiler.compile) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
+        return;
+    }
+    cv_linker_drop(linker);
+    cv_ctx_unit(&linker->ctx, file->bytes.len);
+    cv_report(&linker->ctx, CV_R_LINK_FROM_TEXT, 0, 0, 0, 0);
+    tell_findings(file, CV_TELL_ALL);
+    add_text(file, file->bytes, 0);
 }
 
 /* Code that a device link made for a host program is no input of the next one. */
@@ -259,17 +320,20 @@ static void add_piece(file_at_hand *file, const cuvet_item *item)
         file->container = item->container_off;
         if (!is_finished(file, item->container_off) && may_take(file, item))
             add_container(file, item->container_off);
-    } else if (item->kind == CUVET_K_PTX) {
+    } else if (item->kind == CUVET_K_PTX && !file->linker->ptx.compiler.compile) {
         refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
-    } else if (item->kind != CUVET_K_CUBIN ||
+    } else if ((item->kind != CUVET_K_CUBIN && item->kind != CUVET_K_PTX) ||
                !cv_span_has(file->bytes, item->payload_off, item->stored_size)) {
         refuse_kind(file, CUVET_EVENT_NOT_IN_CONTAINER);
     } else if (may_take(file, item)) {
         image = cv_span_tail(file->bytes, item->payload_off);
         image.len = item->stored_size;
         image.off = 0;
-        add_image(file, item->payload_off,
-                  (cv_link_piece){ .image = image, .scan = cv_scan_is_own(scan) ? scan : NULL });
+        if (item->kind == CUVET_K_PTX)
+            add_text(file, image, item->payload_off);
+        else
+            add_image(file, item->payload_off,
+                      (cv_link_piece){ .image = image, .scan = cv_scan_is_own(scan) ? scan : NULL });
     }
 }
 
@@ -414,7 +478,7 @@ static void add_bytes(file_at_hand *file)
     } else if (status != CUVET_OK) {
         refuse_piece(file, status);
     } else if (content->type == CUVET_K_PTX) {
-        refuse_kind(file, CUVET_EVENT_NEEDS_COMPILER);
+        add_text_file(file);
     } else if (content->type == CUVET_K_NVVM || content->type == CUVET_K_LTOIR) {
         refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
     } else if ((content->flags & CUVET_CLASSIFIED_THIN) != 0) {

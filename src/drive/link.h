@@ -45,6 +45,15 @@ typedef struct cv_link_tools {
     cv_input choice;
 } cv_link_tools;
 
+/* Who compiles PTX; options and callbacks are the caller's. */
+typedef struct cv_link_compiler {
+    cuvet_compiler compiler; /* compile NULL: nobody */
+    const char *const *option;
+    size_t n_options;
+    void (*log)(void *user, const char *file, const char *member, const char *text);
+    void *user;
+} cv_link_compiler;
+
 typedef struct cv_linker {
     cv_ctx ctx;
     cv_link_options opts;
@@ -57,6 +66,7 @@ typedef struct cv_linker {
     cv_cubin picture;          /* of what is judged */
     cv_final_options final;    /* of inputs for another member of the family */
     cv_final_tool generator;
+    cv_link_compiler ptx;
     cv_backend_use backend[2];
     cv_final_job job; /* of the finalization at hand: too large for a stack */
     cv_emit_fn *emit; /* who listens meanwhile */
@@ -104,6 +114,10 @@ CV_MUST cuvet_status cv_linker_judge_place(cv_linker *linker, const cuvet_item *
 /* Which of the inputs are objects of the link. They stand in the same order in both lists until then. */
 CV_MUST cuvet_status cv_linker_gather(cv_linker *linker);
 
+/* compiler.c */
+/* Give a selection the compiler of the link with its options. @return as cv_input_option() */
+CV_MUST cuvet_status cv_linker_give_compiler(const cv_linker *linker, cv_input *choice);
+
 /* link.c */
 /* A whole file: see cuvet_linker_add_file(). */
 CV_MUST cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_span name,
@@ -134,6 +148,8 @@ CV_MUST cuvet_status cv_linker_event_name(cv_linker *linker, cv_span name, uint6
 CV_MUST cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t count);
 /* What became of something, after the diagnostics that were handed on. */
 void cv_linker_tell(cv_linker *linker, const cv_link_event *event);
+/* What the compiler said of a piece with these names, terminated. */
+void cv_linker_tell_log(const cv_linker *linker, uint64_t file_at, uint64_t member_at, const char *text);
 /* @return OK · END */
 CV_MUST cuvet_status cv_linker_get_event(const cv_linker *linker, uint64_t index, cuvet_event *out);
 

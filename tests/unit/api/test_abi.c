@@ -66,7 +66,7 @@ START_TEST(names)
     CHECK_NAMES(cuvet_class, CUVET_C_PROFILE);
     CHECK_NAMES(cuvet_compression, CUVET_Z_UNKNOWN);
     CHECK_NAMES(cuvet_depth, CUVET_DEPTH_FULL);
-    CHECK_NAMES(cuvet_event_kind, CUVET_EVENT_REFUSED);
+    CHECK_NAMES(cuvet_event_kind, CUVET_EVENT_COMPILED);
     CHECK_NAMES(cuvet_field_kind, CUVET_FIELD_PADDING);
     CHECK_NAMES(cuvet_final_phase, CUVET_FINAL_POSTLINK);
     CHECK_NAMES(cuvet_kind, CUVET_K_HOST_ELF);
