@@ -53,8 +53,12 @@ static cuvet_status enter_headers(cv_prove *prove, const cv_prove_table *table)
         if (!cv_keys_push(&prove->ctx->mem, &prove->kept.header,
                           (cv_key){ key_of(table->target, reloc.off), (uint64_t)table->sec << 32 | row }))
             return cv_nomem(prove->ctx, 0);
-        if (is_header(reloc.type))
+        if (is_header(reloc.type)) {
+            uint64_t *end = cv_u64s_at(&prove->end, table->target);
+
+            *end = cv_max(*end, cv_sat_add(reloc.off, 4));
             status = enter_slot(prove, &reloc, table->sec);
+        }
     }
     return status;
 }

@@ -34,7 +34,7 @@ typedef struct cv_prove_use {
     uint32_t fn, var, obj,
         sym;       /* function, a symbol of the result; definition, among all symbols of the inputs */
     uint32_t next; /* of the same function: 1 + element of the list; 0: none */
-    uint64_t base, end;
+    uint64_t base, end, align;
     bool array; /* nobody defines it: it lies behind everything else */
 } cv_prove_use;
 
@@ -106,7 +106,8 @@ typedef struct cv_prove {
     cv_u32s used;        /* by symbol of the inputs: 1 + the last element of 'use' */
     cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
     uint64_t n_slots;
-    cv_u64s end; /* by section of the result: covered so far */
+    cv_u64s end;  /* by section of the result: covered so far */
+    bool commons; /* some input has common variables */
     /* of the object at hand */
     uint32_t obj;
     const cv_cubin *in;
@@ -164,6 +165,10 @@ CV_MUST bool cv_prove_is_rebuilt(const cv_prove *prove, const cv_sec *sec);
 /* Steps, for the object at hand or for all. */
 CV_MUST cuvet_status cv_prove_symbols(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_sections(cv_prove *prove);
+/* sections.c: pieces of this one come in the order of the inputs, and nothing else is there. */
+CV_MUST bool cv_prove_is_chain(const cv_prove *prove, const cv_sec *sec);
+/* ends.c: sections of the result end where what lies in them ends. */
+CV_MUST cuvet_status cv_prove_ends(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_functions(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls);
 /* shared.c: code of the result uses a variable at this place. */

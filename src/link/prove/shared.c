@@ -85,6 +85,7 @@ static cuvet_status check_uses(cv_prove *prove)
 
         use->array = symbol.shndx == CV_SHN_UNDEF;
         use->end = cv_sat_add(use->base, symbol.size);
+        use->align = symbol.value;
         if (use->array && use->base % cv_max(symbol.value, 1) != 0)
             status = fail(prove, use, use->base, symbol.value);
         if (use->array)
@@ -103,7 +104,8 @@ typedef struct reach {
     cv_u32s open;
     cv_u32s first; /* by symbol of the result: 1 + an element of the uses; 0: none */
     cv_keys place; /* of the kernel at hand: base, use */
-    cv_u64s room;  /* by section of the result: shared memory of the code in it */
+    cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
+    bool any;      /* some kernel has shared memory */
     uint64_t steps;
 } reach;
 
@@ -140,25 +142,26 @@ static bool collect(cv_prove *prove, reach *all, const cv_prove_calls *calls, ui
     return ok;
 }
 
-/* Bytes of shared memory that the result has for the code in each of its sections. */
-static bool list_rooms(cv_prove *prove, cv_u64s *room)
+/* Which sections of the result have the shared memory of the code in each of its sections. */
+static bool list_rooms(cv_prove *prove, reach *all)
 {
     const cv_cubin *result = prove->facts->result;
 
-    if (!cv_u64s_fill(&prove->ctx->mem, room, result->sec.count))
+    if (!cv_u64s_fill(&prove->ctx->mem, &all->room, result->sec.count))
         return false;
     for (uint64_t i = 1; i < result->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(result, i);
 
-        if (sec->role == CV_ROLE_SHARED_FN && sec->header.info < room->count)
-            *cv_u64s_at(room, sec->header.info) =
-                sec->header.size - cv_min(sec->header.size, prove->facts->reserved);
+        if (sec->role != CV_ROLE_SHARED_FN || sec->header.info >= all->room.count)
+            continue;
+        *cv_u64s_at(&all->room, sec->header.info) = i;
+        all->any = all->any || sec->header.size > prove->facts->reserved;
     }
     return true;
 }
 
-/* What the kernel has, by the section of its code. */
-static uint64_t room_of(const cv_prove *prove, const reach *all, uint32_t kernel)
+/* The section with what the kernel has; that of no kernel is empty. */
+static const cv_elf_section *room_of(const cv_prove *prove, const reach *all, uint32_t kernel, uint64_t *at)
 {
     const cv_cubin *result = prove->facts->result;
     cv_elf_symbol symbol;
@@ -166,18 +169,32 @@ static uint64_t room_of(const cv_prove *prove, const reach *all, uint32_t kernel
 
     cv_elf_read_symbol(result->symtab, false, kernel, &symbol);
     code = cv_cubin_shndx(result, false, kernel, &symbol);
-    return code < all->room.count ? *cv_u64s_get(&all->room, code) : 0;
+    *at = code < all->room.count ? *cv_u64s_get(&all->room, code) : 0;
+    return &cv_cubin_sec(result, *at)->header;
+}
+
+static cuvet_status check_size(cv_prove *prove, const cv_elf_section *has, uint64_t at, uint64_t end)
+{
+    uint64_t want = cv_sat_add(end, prove->facts->reserved);
+
+    if (at == 0 || has->size == want || (has->size == 0 && end == 0))
+        return CUVET_OK;
+    return cv_prove_fail(prove, CV_R_LINK_PROVE_END, CUVET_P_SECTION, at, 0, has->size, want);
 }
 
 static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
 {
-    uint64_t end = 0, room = room_of(prove, all, kernel);
+    uint64_t end = 0, room, last = 0, at;
+    const cv_elf_section *has = room_of(prove, all, kernel, &at);
     uint32_t var = CV_NONE;
 
+    room = has->size - cv_min(has->size, prove->facts->reserved);
     cv_keys_sort(&all->place);
     for (uint64_t i = 0; i < all->place.count; i++) {
         const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
 
+        if (at != 0 && use->align > has->align)
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_ALIGN, CUVET_P_SECTION, at, 0, has->align, use->align);
         if (use->array || use->end == use->base || use->var == var)
             continue;
         if (use->base < end || use->end > room)
@@ -190,8 +207,9 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
 
         if (use->array && (use->base < end || use->base > room))
             return fail(prove, use, use->base, use->base < end ? end : room);
+        last = use->array ? cv_max(last, use->base) : last;
     }
-    return CUVET_OK;
+    return check_size(prove, has, at, cv_max(end, last));
 }
 
 static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_calls *calls)
@@ -201,8 +219,10 @@ static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_ca
     cuvet_status status = CUVET_OK;
 
     if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, calls->first.count) ||
-        !cv_u32s_fill(&prove->ctx->mem, &all->first, calls->first.count) || !list_rooms(prove, &all->room))
+        !cv_u32s_fill(&prove->ctx->mem, &all->first, calls->first.count) || !list_rooms(prove, all))
         return cv_nomem(prove->ctx, 0);
+    if (prove->use.count == 0 && !all->any)
+        return CUVET_OK;
     for (uint64_t i = 0; i < prove->use.count; i++) {
         cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
 
@@ -229,7 +249,7 @@ cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
     reach all = { .steps = 0 };
     cuvet_status status;
 
-    if (prove->facts->relocatable || prove->use.count == 0)
+    if (prove->facts->relocatable)
         return CUVET_OK;
     status = check_uses(prove);
     if (status == CUVET_OK)

@@ -76,6 +76,7 @@ static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol
     name = cv_u32_at(result->symtab, symbol->out * cv_elf_sym_size(false)); /* st_name comes first */
     if (!cv_span_same_cstr(prove->in->strtab, symbol->elf.name, result->strtab, name))
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, name, symbol->out);
+    prove->commons = prove->commons || found.common;
     if (symbol->sec == 0 && !found.common)
         return CUVET_OK;
     old = cv_provens_at(&prove->proven, symbol->out);

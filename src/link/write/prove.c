@@ -32,12 +32,17 @@ static bool find_numbers(const cv_view_prove *view, cv_u32s *osec, cv_u32s *osym
     return true;
 }
 
+static bool is_in_shared(const cv_isym *sym)
+{
+    return cv_l_is_shared(sym) || cv_l_is_reserved(sym);
+}
+
 /* 1 + the place of a shared variable; 0: it has none of its own. */
 static uint64_t shared_hint(const cv_view_prove *view, cv_id index)
 {
     const cv_shared_place *place;
 
-    if (!cv_l_is_shared(cv_l_isym(view, index)))
+    if (!is_in_shared(cv_l_isym(view, index)))
         return 0;
     place = cv_shared_places_get(&view->memory->shared, cv_l_canon(view, index));
     return place->placed ? cv_sat_add(place->off, 1) : 0;
@@ -73,7 +78,7 @@ static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv
 
         ok = cv_u32s_push(mem, &facts->sym, out == CV_NONE ? 0 : *cv_u32s_get(osym, out)) &&
              cv_u32s_push(mem, &facts->canon,
-                          cv_l_is_shared(cv_l_isym(view, i)) ? cv_l_canon(view, (cv_id)i) : CV_NONE);
+                          is_in_shared(cv_l_isym(view, i)) ? cv_l_canon(view, (cv_id)i) : CV_NONE);
     }
     return ok;
 }
