@@ -167,6 +167,10 @@ CV_MUST cuvet_status cv_prove_symbols(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_sections(cv_prove *prove);
 /* sections.c: pieces of this one come in the order of the inputs, and nothing else is there. */
 CV_MUST bool cv_prove_is_chain(const cv_prove *prove, const cv_sec *sec);
+/* frames.c: call frame information that is made anew. */
+CV_MUST cuvet_status cv_prove_frames(cv_prove *prove);
+/* Line information that is made anew. */
+CV_MUST bool cv_prove_is_relined(const cv_prove *prove, const cv_sec *sec);
 /* ends.c: sections of the result end where what lies in them ends. */
 CV_MUST cuvet_status cv_prove_ends(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_functions(cv_prove *prove);

@@ -48,11 +48,16 @@ bool cv_prove_holds_content(const cv_sec *sec)
            sec->role == CV_ROLE_NV_DEBUG;
 }
 
+bool cv_prove_is_relined(const cv_prove *prove, const cv_sec *sec)
+{
+    return prove->facts->rebuilt && (cv_span_eq_str(sec->name, ".debug_line") ||
+                                     cv_span_eq_str(sec->name, ".nv_debug_line_sass"));
+}
+
 bool cv_prove_is_rebuilt(const cv_prove *prove, const cv_sec *sec)
 {
     return prove->facts->rebuilt &&
-           (cv_span_eq_str(sec->name, ".debug_frame") || cv_span_eq_str(sec->name, ".debug_line") ||
-            cv_span_eq_str(sec->name, ".nv_debug_line_sass"));
+           (cv_span_eq_str(sec->name, ".debug_frame") || cv_prove_is_relined(prove, sec));
 }
 
 static cuvet_status run(cv_prove *prove)

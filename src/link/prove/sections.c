@@ -110,6 +110,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
                 status = check_section(prove, (uint32_t)i);
     }
     if (status == CUVET_OK)
+        status = cv_prove_frames(prove);
+    if (status == CUVET_OK)
         status = cv_prove_check_met(prove);
     if (status == CUVET_OK)
         status = cv_prove_ends(prove);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Call frame information that is made anew: the descriptions of all functions that stay, in the order of the
+ * inputs, each with the bytes of the input behind the common part of the input, and nothing else. Of a
+ * function that several inputs describe only the number of the descriptions is known, and that nothing in
+ * them refers to what no input does. */
+#include "base/arith.h"
+#include "format/dwarf/read.h"
+#include "link/prove/parts.h"
+
+typedef struct framer {
+    cv_prove *prove;
+    cv_span before, after; /* of the input at hand, and of the result */
+    uint64_t pos;          /* in the result: what is not accounted for yet */
+    uint64_t mate;         /* in the result: the common part at hand */
+    cv_frame common;       /* of the input */
+    uint64_t n_common;     /* of all inputs, met so far */
+    bool pending;          /* the common part at hand was not needed yet */
+    uint32_t sec, out;     /* of the input and of the result */
+    cv_u32s described;     /* by symbol of the result: in how many descriptions of the inputs */
+    cv_u8s unsure;         /* by common part: another one may stand in its place */
+} framer;
+
+static cuvet_status bad_frame(const framer *all, uint64_t at, uint64_t got)
+{
+    return cv_prove_fail_section(all->prove, CV_R_LINK_PROVE_FRAME, all->sec, at, got, all->pos);
+}
+
+static bool read_reloc(const cv_prove *prove, const cv_key *key, cv_prove_reloc *reloc)
+{
+    uint64_t table = key->index >> 32;
+
+    reloc->rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA;
+    cv_elf_read_reloc(cv_cubin_body(prove->in, table), false, reloc->rela, key->index & UINT32_MAX,
+                      &reloc->elf);
+    reloc->symbol = cv_prove_symbol_at(prove, reloc->elf.sym);
+    return reloc->elf.sym < prove->in->n_syms;
+}
+
+/* All relocations of the section at hand, by what they write into. */
+static bool list_relocs(const framer *all)
+{
+    cv_prove *prove = all->prove;
+
+    cv_keys_clear(&prove->field);
+    for (uint64_t i = 1; i < prove->in->sec.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(prove->in, i);
+        bool rela = sec->role == CV_ROLE_RELA;
+        cv_elf_reloc row;
+
+        if ((!rela && sec->role != CV_ROLE_REL) || sec->header.info != all->sec)
+            continue;
+        for (uint64_t k = 0; k < cv_cubin_body(prove->in, i).len / cv_elf_rel_size(false, rela); k++) {
+            cv_elf_read_reloc(cv_cubin_body(prove->in, i), false, rela, k, &row);
+            if (!cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ row.off, i << 32 | k }))
+                return false;
+        }
+    }
+    cv_keys_sort(&prove->field);
+    return true;
+}
+
+/* The function that is described, a symbol of the result; 0: it is gone. */
+static uint32_t function_of(const framer *all, const cv_frame *frame)
+{
+    const cv_prove *prove = all->prove;
+    uint64_t at = frame->body, i = cv_keys_lower_bound(&prove->field, at);
+    cv_prove_reloc reloc;
+    cv_elf_symbol named;
+
+    if (i >= prove->field.count || cv_keys_get(&prove->field, i)->key != at ||
+        !read_reloc(prove, cv_keys_get(&prove->field, i), &reloc) || reloc.symbol->out == 0 ||
+        reloc.symbol->out >= all->described.count)
+        return 0;
+    cv_elf_read_symbol(prove->facts->result->symtab, false, reloc.symbol->out, &named);
+    return named.shndx == CV_SHN_UNDEF ? 0 : reloc.symbol->out;
+}
+
+/* The size of the code is that of its function, or a later link says it. */
+static cuvet_status check_size(const framer *all, const cv_prove_reloc *reloc, uint64_t at)
+{
+    cv_elf_symbol named;
+
+    cv_elf_read_symbol(all->prove->facts->result->symtab, false, reloc->symbol->out, &named);
+    return cv_u64_at(all->after, at) == named.size
+               ? CUVET_OK
+               : bad_frame(all, at, cv_u64_at(all->after, at));
+}
+
+/* Whatever a description refers to it refers to in the result, but for the common part, which is known. */
+static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_frame *found, bool sure)
+{
+    cv_prove *prove = all->prove;
+    uint64_t i = cv_keys_lower_bound(&prove->field, frame->at);
+    cuvet_status status = CUVET_OK;
+
+    for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key < frame->end && status == CUVET_OK;
+         i++) {
+        uint64_t off = cv_keys_get(&prove->field, i)->key;
+        cv_prove_reloc reloc;
+        uint32_t table;
+        bool kept = false;
+
+        if (off == frame->pointer)
+            continue;
+        if (!read_reloc(prove, cv_keys_get(&prove->field, i), &reloc))
+            return bad_frame(all, off, reloc.elf.sym);
+        reloc.elf.off = cv_sat_add(found->at, off - frame->at);
+        prove->here.place = (cv_prove_place){ all->out, 0 };
+        table = *cv_u32s_get(reloc.rela ? &prove->kept.rela : &prove->kept.rel, all->out);
+        if (table != 0)
+            status = cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), &reloc,
+                                        reloc.elf.type, &kept);
+        if (status == CUVET_OK && !kept && sure)
+            status = off == frame->body + CV_FRAME_WORD ? check_size(all, &reloc, reloc.elf.off)
+                                                        : bad_frame(all, off, reloc.elf.type);
+    }
+    return status;
+}
+
+static bool is_same_tail(const framer *all, const cv_frame *frame, const cv_frame *found, uint64_t head)
+{
+    cv_span left, right;
+
+    return frame->end - frame->at == found->end - found->at && frame->end - frame->at >= head &&
+           cv_span_sub(all->before, frame->at + head, frame->end - frame->at - head, &left) &&
+           cv_span_sub(all->after, found->at + head, frame->end - frame->at - head, &right) &&
+           cv_span_eq(left, right);
+}
+
+/* What comes next in the result. */
+static bool next(framer *all, cv_frame *found)
+{
+    cv_dwarf_bad bad;
+
+    if (!cv_frame_read(all->after, all->pos, found, &bad) || !found->wide)
+        return false;
+    all->pos = found->end;
+    return true;
+}
+
+static cuvet_status check_common(framer *all)
+{
+    cv_frame found;
+
+    all->pending = false;
+    all->mate = all->pos;
+    if (!next(all, &found) || !found.common ||
+        (*cv_u8s_get(&all->unsure, all->n_common - 1) == 0 && !is_same_tail(all, &all->common, &found, 0)))
+        return bad_frame(all, all->common.at, all->mate);
+    return CUVET_OK;
+}
+
+static cuvet_status check_description(framer *all, const cv_frame *frame, uint32_t fn)
+{
+    cuvet_status status = all->pending ? check_common(all) : CUVET_OK;
+    bool sure = *cv_u32s_get(&all->described, fn) == 1;
+    cv_frame found;
+
+    if (status != CUVET_OK)
+        return status;
+    if (!next(all, &found) || found.common || found.names != all->mate ||
+        (sure &&
+         (!is_same_tail(all, frame, &found, CV_FRAME_BODY + CV_FRAME_RANGE) ||
+          cv_u64_at(all->before, frame->body) != cv_u64_at(all->after, found.body))))
+        return bad_frame(all, frame->at, all->mate);
+    return check_relocs(all, frame, &found, sure);
+}
+
+/* Where descriptions are counted nothing is compared yet. */
+static cuvet_status visit(framer *all, const cv_frame *frame, bool counts)
+{
+    uint32_t fn, *times;
+
+    if (frame->common) {
+        all->common = *frame;
+        all->pending = true;
+        all->n_common++;
+        return !counts || cv_u8s_push(&all->prove->ctx->mem, &all->unsure, 0) ? CUVET_OK
+                                                                              : cv_nomem(all->prove->ctx, 0);
+    }
+    fn = function_of(all, frame);
+    if (fn == 0)
+        return CUVET_OK;
+    if (all->n_common == 0)
+        return bad_frame(all, frame->at, 0);
+    times = cv_u32s_at(&all->described, fn);
+    if (counts)
+        *times += 1;
+    else if (*times > 1)
+        *cv_u8s_at(&all->unsure, all->n_common - 1) = 1;
+    return CUVET_OK;
+}
+
+enum { COUNT, MARK, COMPARE, PASSES };
+
+static cuvet_status read_section(framer *all, unsigned pass)
+{
+    cuvet_status status = CUVET_OK;
+    cv_frame frame;
+    cv_dwarf_bad bad;
+
+    all->before = cv_cubin_body(all->prove->in, all->sec);
+    if (!list_relocs(all))
+        return cv_nomem(all->prove->ctx, 0);
+    for (uint64_t pos = 0; pos < all->before.len && status == CUVET_OK; pos = frame.end) {
+        uint32_t fn;
+
+        if (!cv_frame_read(all->before, pos, &frame, &bad) || !frame.wide)
+            return bad_frame(all, pos, 0);
+        status = visit(all, &frame, pass == COUNT);
+        fn = frame.common || pass != COMPARE ? 0 : function_of(all, &frame);
+        if (status == CUVET_OK && fn != 0)
+            status = check_description(all, &frame, fn);
+    }
+    return status;
+}
+
+static uint32_t section_of(const cv_cubin *cubin)
+{
+    for (uint32_t i = 1; i < cubin->sec.count; i++)
+        if (cv_cubin_sec(cubin, i)->role == CV_ROLE_DEBUG &&
+            cv_span_eq_str(cv_cubin_sec(cubin, i)->name, ".debug_frame"))
+            return i;
+    return 0;
+}
+
+static cuvet_status read_all(framer *all)
+{
+    cuvet_status status = CUVET_OK;
+
+    for (unsigned pass = COUNT; pass < PASSES; pass++) {
+        all->n_common = 0;
+        for (uint32_t obj = 0; obj < all->prove->facts->in.count && status == CUVET_OK; obj++) {
+            cv_prove_open(all->prove, obj);
+            all->sec = section_of(all->prove->in);
+            if (all->sec != 0)
+                status = read_section(all, pass);
+        }
+    }
+    return status == CUVET_OK && all->pos != all->after.len ? bad_frame(all, 0, all->after.len) : status;
+}
+
+cuvet_status cv_prove_frames(cv_prove *prove)
+{
+    framer all = { .prove = prove, .out = section_of(prove->facts->result) };
+    cuvet_status status;
+
+    if (!prove->facts->rebuilt)
+        return CUVET_OK;
+    all.after = cv_cubin_body(prove->facts->result, all.out);
+    status = cv_u32s_fill(&prove->ctx->mem, &all.described, prove->facts->result->n_syms)
+                 ? read_all(&all)
+                 : cv_nomem(prove->ctx, 0);
+    cv_u32s_free(&prove->ctx->mem, &all.described);
+    cv_u8s_free(&prove->ctx->mem, &all.unsure);
+    return status;
+}
