@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Call frame information that is made anew: the descriptions of all functions that stay, in the order of the
  * inputs, each with the bytes of the input behind the common part of the input, and nothing else. Of a
- * function that several inputs describe only the number of the descriptions is known, and that nothing in
- * them refers to what no input does. */
+ * function that several inputs describe only that it has a description is known, and that nothing in those
+ * that it has refers to what no input does. */
 #include "base/arith.h"
 #include "format/dwarf/read.h"
 #include "link/prove/parts.h"
+
+/* A function that several inputs describe has a description. */
+#define TOLD UINT32_C(0x80000000)
 
 typedef struct framer {
     cv_prove *prove;
@@ -86,8 +89,10 @@ static cuvet_status check_size(const framer *all, const cv_prove_reloc *reloc, u
                : bad_frame(all, at, cv_u64_at(all->after, at));
 }
 
-/* Whatever a description refers to it refers to in the result, but for the common part, which is known. */
-static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_frame *found, bool sure)
+/* Whatever a description refers to it refers to in the result, but for the common part, which is known.
+ * *told: it says where its code is. */
+static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_frame *found, bool sure,
+                                 bool *told)
 {
     cv_prove *prove = all->prove;
     uint64_t i = cv_keys_lower_bound(&prove->field, frame->at);
@@ -110,6 +115,7 @@ static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_fr
         if (table != 0)
             status = cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), &reloc,
                                         reloc.elf.type, &kept);
+        *told = *told || (kept && off == frame->body);
         if (status == CUVET_OK && !kept && sure)
             status = off == frame->body + CV_FRAME_WORD ? check_size(all, &reloc, reloc.elf.off)
                                                         : bad_frame(all, off, reloc.elf.type);
@@ -150,20 +156,45 @@ static cuvet_status check_common(framer *all)
     return CUVET_OK;
 }
 
-static cuvet_status check_description(framer *all, const cv_frame *frame, uint32_t fn)
+static bool is_next(framer *all, const cv_frame *frame, bool sure, cv_frame *found)
+{
+    return next(all, found) && !found->common && found->names == all->mate &&
+           (!sure || (is_same_tail(all, frame, found, CV_FRAME_BODY + CV_FRAME_RANGE) &&
+                      cv_u64_at(all->before, frame->body) == cv_u64_at(all->after, found->body)));
+}
+
+/* The only description of a function. */
+static cuvet_status check_description(framer *all, const cv_frame *frame)
 {
     cuvet_status status = all->pending ? check_common(all) : CUVET_OK;
-    bool sure = *cv_u32s_get(&all->described, fn) == 1;
+    bool told = false;
     cv_frame found;
 
     if (status != CUVET_OK)
         return status;
-    if (!next(all, &found) || found.common || found.names != all->mate ||
-        (sure &&
-         (!is_same_tail(all, frame, &found, CV_FRAME_BODY + CV_FRAME_RANGE) ||
-          cv_u64_at(all->before, frame->body) != cv_u64_at(all->after, found.body))))
-        return bad_frame(all, frame->at, all->mate);
-    return check_relocs(all, frame, &found, sure);
+    return is_next(all, frame, true, &found) ? check_relocs(all, frame, &found, true, &told)
+                                             : bad_frame(all, frame->at, all->mate);
+}
+
+/* One of several: at least one is there, and says where the code is. */
+static cuvet_status find_description(framer *all, const cv_frame *frame, uint32_t *times)
+{
+    const framer before = *all;
+    cuvet_status status = CUVET_OK;
+    cv_frame common, found;
+    bool told = false;
+
+    if (all->pending) {
+        all->mate = all->pos;
+        all->pending = !next(all, &common) || !common.common;
+    }
+    if (!all->pending && is_next(all, frame, false, &found))
+        status = check_relocs(all, frame, &found, false, &told);
+    if (told)
+        *times |= TOLD;
+    else
+        *all = before;
+    return status;
 }
 
 /* Where descriptions are counted nothing is compared yet. */
@@ -185,7 +216,7 @@ static cuvet_status visit(framer *all, const cv_frame *frame, bool counts)
         return bad_frame(all, frame->at, 0);
     times = cv_u32s_at(&all->described, fn);
     if (counts)
-        *times += 1;
+        *times += *times < TOLD - 1;
     else if (*times > 1)
         *cv_u8s_at(&all->unsure, all->n_common - 1) = 1;
     return CUVET_OK;
@@ -203,14 +234,16 @@ static cuvet_status read_section(framer *all, unsigned pass)
     if (!list_relocs(all))
         return cv_nomem(all->prove->ctx, 0);
     for (uint64_t pos = 0; pos < all->before.len && status == CUVET_OK; pos = frame.end) {
-        uint32_t fn;
+        uint32_t fn, *times;
 
         if (!cv_frame_read(all->before, pos, &frame, &bad) || !frame.wide)
             return bad_frame(all, pos, 0);
         status = visit(all, &frame, pass == COUNT);
         fn = frame.common || pass != COMPARE ? 0 : function_of(all, &frame);
-        if (status == CUVET_OK && fn != 0)
-            status = check_description(all, &frame, fn);
+        if (status != CUVET_OK || fn == 0)
+            continue;
+        times = cv_u32s_at(&all->described, fn);
+        status = *times == 1 ? check_description(all, &frame) : find_description(all, &frame, times);
     }
     return status;
 }
@@ -237,7 +270,16 @@ static cuvet_status read_all(framer *all)
                 status = read_section(all, pass);
         }
     }
-    return status == CUVET_OK && all->pos != all->after.len ? bad_frame(all, 0, all->after.len) : status;
+    for (uint64_t i = 0; i < all->described.count && status == CUVET_OK; i++) {
+        uint32_t times = *cv_u32s_get(&all->described, i);
+
+        if (times > 1 && times < TOLD)
+            status = cv_prove_fail(all->prove, CV_R_LINK_PROVE_FRAME, CUVET_P_SYMBOL, i, 0, i, all->pos);
+    }
+    return status == CUVET_OK && all->pos != all->after.len
+               ? cv_prove_fail(all->prove, CV_R_LINK_PROVE_FRAME, CUVET_P_SECTION, all->out, 0, all->pos,
+                               all->after.len)
+               : status;
 }
 
 cuvet_status cv_prove_frames(cv_prove *prove)
