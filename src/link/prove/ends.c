@@ -164,7 +164,8 @@ cuvet_status cv_prove_ends(cv_prove *prove)
     for (uint64_t i = 1; i < result->sec.count; i++) {
         const cv_sec *out = cv_cubin_sec(result, i);
         bool ends = cv_prove_is_chain(prove, out) ||
-                    (out->role == CV_ROLE_CONSTANT_FN && out->bank == CV_BANK_PARAMETERS);
+                    (out->role == CV_ROLE_CONSTANT_FN &&
+                     (out->bank == CV_BANK_PARAMETERS || prove->branches.list.count == 0));
 
         if (ends && *cv_u64s_get(&prove->end, i) != out->header.size)
             return ends_elsewhere(prove, i, *cv_u64s_get(&prove->end, i));

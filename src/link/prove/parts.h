@@ -76,6 +76,22 @@ typedef struct cv_prove_kept {
     bool ordered; /* the orders of the tables were found */
 } cv_prove_kept;
 
+/* A branch table of a device function. */
+typedef struct cv_prove_branch {
+    uint32_t obj, sec; /* of an input */
+    uint32_t next;     /* of the same function: 1 + element of the list; 0: none */
+    uint64_t place;    /* hint: in the banks of kernels */
+} cv_prove_branch;
+
+CV_VEC(cv_prove_branch_list, cv_prove_branch);
+
+typedef struct cv_prove_branches {
+    cv_prove_branch_list list;
+    cv_u32s first; /* by symbol of the result: 1 + an element of 'list'; 0: it has none */
+    cv_u32s bank;  /* by section of code of the result: its bank of tables, 0: none */
+    cv_keys met;   /* of the kernel at hand: place, element of 'list' */
+} cv_prove_branches;
+
 /* A section of the object at hand. */
 typedef struct cv_prove_section {
     uint32_t index;
@@ -106,6 +122,7 @@ typedef struct cv_prove {
     cv_u32s used;        /* by symbol of the inputs: 1 + the last element of 'use' */
     cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
     uint64_t n_slots;
+    cv_prove_branches branches;
     cv_u64s end;  /* by section of the result: covered so far */
     bool commons; /* some input has common variables */
     /* of the object at hand */
@@ -167,6 +184,17 @@ CV_MUST cuvet_status cv_prove_symbols(cv_prove *prove);
 CV_MUST cuvet_status cv_prove_sections(cv_prove *prove);
 /* sections.c: pieces of this one come in the order of the inputs, and nothing else is there. */
 CV_MUST bool cv_prove_is_chain(const cv_prove *prove, const cv_sec *sec);
+/* sections.c: these bytes of a section of the result are zero. */
+CV_MUST bool cv_prove_is_zero(const cv_prove *prove, const cv_sec *out, uint64_t from, uint64_t to);
+/* tables.c: branch tables of all device functions. */
+CV_MUST cuvet_status cv_prove_list_tables(cv_prove *prove);
+/* Hint: the place of a table of the object at hand in the banks of kernels. False: it has none. */
+CV_MUST bool cv_prove_table_place(const cv_prove *prove, uint64_t sec, uint64_t *place);
+/* The kernel at hand reaches this function. False: no memory. */
+CV_MUST bool cv_prove_meet_tables(cv_prove *prove, uint32_t fn);
+/* The bank of the kernel at hand, whose code is this section of the result, has the tables that were met. */
+CV_MUST cuvet_status cv_prove_check_tables(cv_prove *prove, uint32_t code);
+void cv_prove_free_tables(cv_mem *mem, cv_prove_branches *branches);
 /* frames.c: call frame information that is made anew. */
 CV_MUST cuvet_status cv_prove_frames(cv_prove *prove);
 /* Line information that is made anew. */

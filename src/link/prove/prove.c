@@ -9,6 +9,7 @@ void cv_prove_facts_free(cv_mem *mem, cv_prove_facts *facts)
     cv_u32s_free(mem, &facts->sym);
     cv_u32s_free(mem, &facts->canon);
     cv_u64s_free(mem, &facts->shared);
+    cv_u64s_free(mem, &facts->table);
 }
 
 cuvet_status cv_prove_fail(const cv_prove *prove, cv_rule rule, cuvet_step_kind kind, uint64_t index,
@@ -88,6 +89,7 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
     cv_prove_symbol_list_free(&ctx->mem, &prove.symbol);
     cv_prove_masks_free(&ctx->mem, &prove.mask);
     cv_prove_free_kept(&ctx->mem, &prove.kept);
+    cv_prove_free_tables(&ctx->mem, &prove.branches);
     cv_u32s_free(&ctx->mem, &prove.used);
     cv_u64s_free(&ctx->mem, &prove.slot);
     cv_prove_uses_free(&ctx->mem, &prove.use);

@@ -32,6 +32,7 @@ typedef struct cv_prove_facts {
     cv_u32s canon; /* by symbol of an input, of shared variables: the symbol that defines it, among all */
     cv_u64s
         shared; /* by symbol of an input, of shared variables: 1 + its place; 0: it depends on the kernel */
+    cv_u64s table;       /* by section of an input, of branch tables of device functions: 1 + its place */
     uint64_t key0, key1; /* of the hashes of names */
     uint64_t reserved;   /* shared memory that the system has of each kernel's */
     const cv_cubin *result;

@@ -124,7 +124,8 @@ static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
     uint64_t field, addend, place;
 
     if (reloc->symbol->space != CV_STO_SPACE_SHARED)
-        return CUVET_OK;
+        return cv_prove_shared_place(prove, reloc->elf.sym, &place) ? check_value(prove, reloc, place, 0)
+                                                                    : CUVET_OK;
     if (cv_prove_shared_place(prove, reloc->elf.sym, &place)) {
         cuvet_status status = check_value(prove, reloc, place, 0);
 
@@ -208,14 +209,27 @@ static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *rel
     return lost(prove, reloc);
 }
 
+/* A branch table of a device function: it is in the banks of kernels. Of code that none reaches it has no
+ * place. */
+static cuvet_status check_branch(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_sec *sec = cv_cubin_sec(prove->in, reloc->symbol->sec);
+    uint64_t place;
+
+    if (sec->role != CV_ROLE_CONSTANT_FN)
+        return lost(prove, reloc);
+    return cv_prove_table_place(prove, reloc->symbol->sec, &place)
+               ? check_value(prove, reloc, cv_wrap_add(place, reloc->symbol->elf.value), sec->bank)
+               : CUVET_OK;
+}
+
 static cuvet_status check_constant(const cv_prove *prove, const cv_prove_reloc *reloc)
 {
     cv_prove_place home = home_of(prove, reloc->symbol);
     const cv_sec *bank = cv_cubin_sec(prove->facts->result, home.sec);
 
-    if (home.sec == 0) /* a branch table of a device function: it is in the banks of kernels */
-        return cv_cubin_sec(prove->in, reloc->symbol->sec)->role == CV_ROLE_CONSTANT_FN ? CUVET_OK
-                                                                                        : lost(prove, reloc);
+    if (home.sec == 0)
+        return check_branch(prove, reloc);
     return is_constant(bank) ? check_value(prove, reloc, home.base, bank->bank) : lost(prove, reloc);
 }
 

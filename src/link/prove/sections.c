@@ -5,7 +5,7 @@
 #include "link/prove/parts.h"
 
 /* Behind the parameters of a kernel is what the loader fills in. */
-static bool is_zero(const cv_prove *prove, const cv_sec *out, uint64_t from, uint64_t to)
+bool cv_prove_is_zero(const cv_prove *prove, const cv_sec *out, uint64_t from, uint64_t to)
 {
     enum { STEP = 16 };
 
@@ -24,7 +24,7 @@ static bool is_padding(const cv_prove *prove, const cv_sec *out, uint64_t from, 
 {
     if (to < from || to - from >= cv_max(align, 1))
         return false;
-    return out->header.type == CV_SHT_NOBITS || is_zero(prove, out, from, to);
+    return out->header.type == CV_SHT_NOBITS || cv_prove_is_zero(prove, out, from, to);
 }
 
 /* Pieces of these come in the order of the inputs, and nothing else is there. */
@@ -77,7 +77,7 @@ static cuvet_status check_section(cv_prove *prove, uint32_t index)
     }
     *end = cv_max(*end, cv_sat_add(place->base, sec->header.size));
     if (sec->role == CV_ROLE_CONSTANT_FN && sec->bank == CV_BANK_PARAMETERS &&
-        !is_zero(prove, out, cv_sat_add(place->base, sec->header.size), out->header.size))
+        !cv_prove_is_zero(prove, out, cv_sat_add(place->base, sec->header.size), out->header.size))
         return cv_prove_fail_section(prove, CV_R_LINK_PROVE_PLACE, index, 0, place->base, place->sec);
     if (out->header.type == CV_SHT_NOBITS || !sec->in_file)
         return CUVET_OK;
@@ -93,6 +93,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
     if (!cv_u64s_fill(&prove->ctx->mem, &prove->end, prove->facts->result->sec.count))
         return cv_nomem(prove->ctx, 0);
     status = cv_prove_list_kept(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_list_tables(prove);
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         cv_keys_clear(&prove->table);

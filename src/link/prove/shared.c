@@ -122,10 +122,12 @@ static bool collect(cv_prove *prove, reach *all, const cv_prove_calls *calls, ui
     bool ok = meet(prove, all, kernel, kernel);
 
     cv_keys_clear(&all->place);
+    cv_keys_clear(&prove->branches.met);
     while (all->open.count > 0 && ok) {
         uint32_t fn = *cv_u32s_get(&all->open, all->open.count - 1);
 
         all->open.count--;
+        ok = cv_prove_meet_tables(prove, fn);
         for (uint32_t next = *cv_u32s_get(&calls->first, fn); ok && next != 0; all->steps++) {
             const cv_prove_call *call = cv_prove_call_list_get(&calls->call, next - 1);
 
@@ -221,7 +223,7 @@ static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_ca
     if (!cv_u32s_fill(&prove->ctx->mem, &all->seen, calls->first.count) ||
         !cv_u32s_fill(&prove->ctx->mem, &all->first, calls->first.count) || !list_rooms(prove, all))
         return cv_nomem(prove->ctx, 0);
-    if (prove->use.count == 0 && !all->any)
+    if (prove->use.count == 0 && !all->any && prove->branches.list.count == 0)
         return CUVET_OK;
     for (uint64_t i = 0; i < prove->use.count; i++) {
         cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
@@ -239,6 +241,8 @@ static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_ca
             symbol.shndx == 0)
             continue;
         status = collect(prove, all, calls, i) ? check_places(prove, all, i) : cv_nomem(prove->ctx, 0);
+        if (status == CUVET_OK && prove->branches.list.count != 0)
+            status = cv_prove_check_tables(prove, cv_cubin_shndx(result, false, i, &symbol));
     }
     return status;
 }

@@ -118,6 +118,26 @@ static bool is_alike(const cv_prove *prove, const cv_prove_symbol *symbol, const
            ((symbol->elf.other ^ named->other) & CV_STO_ENTRY) == 0;
 }
 
+/* A variable in what the system has: of its size, aligned, at the place that code uses, and inside. */
+static cuvet_status compare_reserved(const cv_prove *prove, const cv_prove_symbol *symbol, uint32_t sym,
+                                     const cv_elf_symbol *named, uint32_t out)
+{
+    uint32_t sec = cv_cubin_shndx(prove->facts->result, false, out, named);
+    uint64_t place = symbol->elf.value;
+
+    if (named->shndx == CV_SHN_UNDEF)
+        return CUVET_OK;
+    if (!prove->facts->relocatable && (!cv_prove_shared_place(prove, sym, &place) ||
+                                       place % cv_max(symbol->elf.value, 1) != 0))
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
+    if (named->value == place && named->size == symbol->elf.size && is_alike(prove, symbol, named) &&
+        sec < prove->facts->result->sec.count &&
+        (prove->facts->relocatable ||
+         cv_sat_add(place, named->size) <= cv_cubin_sec(prove->facts->result, sec)->header.size))
+        return CUVET_OK;
+    return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
+}
+
 /* Where another definition of a function won, names in the bank of the one that lost stay in a relocatable
  * result, as names of the same place in the bank of the other; without work the link ends anyway. */
 static bool lies_in_heir(const cv_prove *prove, const cv_prove_symbol *symbol, const cv_elf_symbol *named,
@@ -146,7 +166,7 @@ static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *prov
         CV_STO_SPACE_SHARED) /* its value is an alignment here and, in a program, a place there */
         return compare_shared(prove, symbol, proven->sym, &named, out);
     if (symbol->space == CV_STO_SPACE_RESERVED)
-        return CUVET_OK;
+        return compare_reserved(prove, symbol, proven->sym, &named, out);
     sec = cv_cubin_shndx(result, false, out, &named);
     if (proven->common) {
         if (sec == CV_SHN_COMMON && prove->facts->relocatable)

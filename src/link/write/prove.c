@@ -70,6 +70,11 @@ static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv
         if (became->out != CV_NONE && !became->lost)
             place.sec = *cv_u32s_get(osec, became->out);
         ok = cv_prove_places_push(mem, &facts->place, place);
+        if (ok && i < view->memory->bank_off.count && became->table) {
+            ok = facts->table.items || cv_u64s_fill(mem, &facts->table, view->inputs->isec.count);
+            if (ok)
+                *cv_u64s_at(&facts->table, i) = cv_sat_add(cv_l_bank_off(view, (cv_id)i), 1);
+        }
     }
     for (uint64_t i = 0; i < view->inputs->isym.count && view->memory->shared.count != 0 && ok; i++)
         ok = cv_u64s_push(mem, &facts->shared, shared_hint(view, (cv_id)i));
