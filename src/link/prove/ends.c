@@ -4,6 +4,9 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
+/* Sections of unknown names are looked for in all inputs: no more than this, so that the proof stays linear. */
+enum { NAMES_MOST = 16 };
+
 static cuvet_status ends_elsewhere(const cv_prove *prove, uint64_t sec, uint64_t end)
 {
     return cv_prove_fail(prove, CV_R_LINK_PROVE_END, CUVET_P_SECTION, sec,
@@ -154,14 +157,72 @@ static cuvet_status check_rooms(cv_prove *prove)
     return status;
 }
 
+/* ---- shared memory that a debugger is told ---- */
+
+/* It ends with the last variable that lies in it, arrays without a size lie behind it; without any it has what the system keeps, or nothing. */
+static cuvet_status check_shown(cv_prove *prove)
+{
+    const cv_cubin *result = prove->facts->result;
+    uint32_t sec = cv_cubin_first(result, CV_ROLE_NV_DEBUG_SHARED);
+    uint64_t size = cv_cubin_sec(result, sec)->header.size, end = 0;
+    cv_elf_symbol named;
+
+    if (sec == 0 || prove->facts->relocatable)
+        return CUVET_OK;
+    for (uint64_t i = 1; i < result->n_syms; i++) {
+        cv_elf_read_symbol(result->symtab, false, i, &named);
+        if (named.size != 0 && cv_cubin_shndx(result, false, i, &named) == sec)
+            end = cv_max(end, cv_sat_add(named.value, named.size));
+    }
+    return size == end || (size == prove->facts->reserved && end == 0) ? CUVET_OK
+                                                                        : ends_elsewhere(prove, sec, end);
+}
+
+/* What variables of the system's shared memory take. */
+static cuvet_status check_reserved(cv_prove *prove)
+{
+    const cv_cubin *result = prove->facts->result;
+    uint32_t sec = cv_cubin_first(result, CV_ROLE_SHARED_RESERVED);
+    uint64_t end = 0;
+    cv_elf_symbol named;
+
+    if (sec == 0 || prove->facts->relocatable)
+        return CUVET_OK;
+    for (uint64_t i = 1; i < result->n_syms; i++) {
+        cv_elf_read_symbol(result->symtab, false, i, &named);
+        if (named.size != 0 && cv_cubin_shndx(result, false, i, &named) == sec)
+            end = cv_max(end, cv_sat_add(named.value, named.size));
+    }
+    return end == 0 || end == cv_cubin_sec(result, sec)->header.size ? CUVET_OK
+                                                                     : ends_elsewhere(prove, sec, end);
+}
+
+/* ---- names ---- */
+
+/* What has no name that a link gives has that of a section of an input which lies in it. */
+static cuvet_status check_name(cv_prove *prove, uint32_t index)
+{
+    const cv_sec *out = cv_cubin_sec(prove->facts->result, index);
+
+    for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
+        cv_prove_open(prove, obj);
+        for (uint64_t i = 1; i < prove->in->sec.count; i++)
+            if (cv_prove_place_of(prove, i)->sec == index &&
+                cv_span_eq(cv_cubin_sec(prove->in, i)->name, out->name))
+                return CUVET_OK;
+    }
+    return cv_prove_fail(prove, CV_R_LINK_PROVE_PLACE, CUVET_P_SECTION, index, out->header.off, 0, index);
+}
+
 /* ---- all others ---- */
 
 cuvet_status cv_prove_ends(cv_prove *prove)
 {
     const cv_cubin *result = prove->facts->result;
-    cuvet_status status;
+    cuvet_status status = CUVET_OK;
+    uint64_t asked = 0;
 
-    for (uint64_t i = 1; i < result->sec.count; i++) {
+    for (uint32_t i = 1; i < result->sec.count && status == CUVET_OK; i++) {
         const cv_sec *out = cv_cubin_sec(result, i);
         bool ends = cv_prove_is_chain(prove, out) ||
                     (out->role == CV_ROLE_CONSTANT_FN &&
@@ -169,7 +230,14 @@ cuvet_status cv_prove_ends(cv_prove *prove)
 
         if (ends && *cv_u64s_get(&prove->end, i) != out->header.size)
             return ends_elsewhere(prove, i, *cv_u64s_get(&prove->end, i));
+        if (out->role == CV_ROLE_NONE && asked++ < NAMES_MOST)
+            status = check_name(prove, i);
     }
-    status = check_zeros(prove);
+    if (status == CUVET_OK)
+        status = check_zeros(prove);
+    if (status == CUVET_OK)
+        status = check_shown(prove);
+    if (status == CUVET_OK)
+        status = check_reserved(prove);
     return status == CUVET_OK ? check_rooms(prove) : status;
 }

@@ -56,7 +56,12 @@ static cuvet_status check_kernels(const cv_prove *prove)
     for (uint64_t i = 1; i < prove->in->n_syms; i++) {
         const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
 
-        if (is_kernel(&symbol->elf) && symbol->sec != 0 && !is_defined_there(prove, symbol->out) &&
+        if (cv_elf_sym_type(&symbol->elf) != CV_STT_FUNC || symbol->sec == 0 ||
+            is_defined_there(prove, symbol->out))
+            continue;
+        if (prove->facts->whole)
+            return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, i, i, 0);
+        if (is_kernel(&symbol->elf) &&
             prove->facts->asks(prove->facts->user, cv_prove_name(prove->in, &symbol->elf)))
             return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MISSING, i, i, 0);
     }

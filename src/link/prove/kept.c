@@ -94,7 +94,7 @@ static bool find_order(cv_prove *prove, uint64_t number)
 static cuvet_status enter_table(cv_prove *prove, uint32_t index)
 {
     const cv_sec *sec = cv_cubin_sec(prove->facts->result, index);
-    bool rela = sec->role == CV_ROLE_RELA;
+    bool rela = sec->role != CV_ROLE_REL, resolved = sec->role == CV_ROLE_RESOLVED_RELA;
     cv_prove_table table = { .body = cv_cubin_body(prove->facts->result, index),
                              .first = prove->kept.rows,
                              .sec = index,
@@ -104,7 +104,7 @@ static cuvet_status enter_table(cv_prove *prove, uint32_t index)
 
     if (table.target >= prove->facts->result->sec.count)
         return cv_prove_fail(prove, CV_R_LINK_PROVE_KEPT, CUVET_P_SECTION, index, 0, table.target, 0);
-    of = cv_u32s_at(rela ? &prove->kept.rela : &prove->kept.rel, table.target);
+    of = cv_u32s_at(resolved ? &prove->kept.resolved : rela ? &prove->kept.rela : &prove->kept.rel, table.target);
     table.count = table.body.len / cv_elf_rel_size(false, rela);
     table.next = *of;
     table.last = table.count;
@@ -113,7 +113,7 @@ static cuvet_status enter_table(cv_prove *prove, uint32_t index)
         return cv_nomem(prove->ctx, 0);
     *of = (uint32_t)prove->kept.table.count;
     prove->kept.rows += table.count;
-    return cv_cubin_sec(prove->facts->result, table.target)->role == CV_ROLE_CONSTANT_FN
+    return cv_cubin_sec(prove->facts->result, table.target)->role == CV_ROLE_CONSTANT_FN && !resolved
                ? enter_headers(prove, &table)
                : CUVET_OK;
 }
@@ -187,12 +187,13 @@ cuvet_status cv_prove_list_kept(cv_prove *prove)
 
     if (!cv_u64s_fill(mem, &prove->slot, result->n_syms) ||
         !cv_u32s_fill(mem, &kept->rel, result->sec.count) ||
-        !cv_u32s_fill(mem, &kept->rela, result->sec.count))
+        !cv_u32s_fill(mem, &kept->rela, result->sec.count) ||
+        !cv_u32s_fill(mem, &kept->resolved, result->sec.count))
         return cv_nomem(prove->ctx, 0);
     for (uint32_t i = 1; i < result->sec.count && status == CUVET_OK; i++) {
         const cv_sec *sec = cv_cubin_sec(result, i);
 
-        if (sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA)
+        if (sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA || sec->role == CV_ROLE_RESOLVED_RELA)
             status = enter_table(prove, i);
     }
     cv_keys_sort(&kept->header);
@@ -326,6 +327,7 @@ void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept)
     cv_prove_tables_free(mem, &kept->table);
     cv_u32s_free(mem, &kept->rel);
     cv_u32s_free(mem, &kept->rela);
+    cv_u32s_free(mem, &kept->resolved);
     cv_keys_free(mem, &kept->order);
     cv_keys_free(mem, &kept->header);
     cv_u8s_free(mem, &kept->met);

@@ -69,6 +69,7 @@ CV_VEC(cv_prove_tables, cv_prove_table);
 typedef struct cv_prove_kept {
     cv_prove_tables table;
     cv_u32s rel, rela; /* by section of the result that they are about: 1 + an element of 'table' */
+    cv_u32s resolved;  /* the same, of those that say what was applied */
     cv_keys order;     /* rows of mixed tables: table << 40 | place, row */
     cv_keys header;    /* of slots: section << 40 | place, section of the table << 32 | row */
     cv_u8s met;        /* by row: it is some input's */

@@ -39,6 +39,7 @@ typedef struct cv_prove_facts {
     const cv_slices *file;
     bool relocatable, exact; /* -r; in the form that cannot be linked again */
     bool debug, preserve;    /* -g, --preserve-relocs */
+    bool whole;              /* functions that nobody calls stay */
     bool rebuilt;            /* call frames and lines are made anew */
     /* Is a kernel of this name asked for? By options and host code. */
     bool (*asks)(const void *user, cv_span name);

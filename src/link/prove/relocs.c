@@ -315,6 +315,17 @@ static bool is_always_applied(const cv_prove *prove, const cv_prove_reloc *reloc
            !prove->facts->preserve && !prove->here.debug;
 }
 
+/* Where the result tells what was applied it tells it as the input did. */
+static cuvet_status meet_resolved(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    uint32_t table = *cv_u32s_get(&prove->kept.resolved, prove->here.place.sec);
+    bool told;
+
+    return table == 0 ? CUVET_OK
+                      : cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), reloc,
+                                           reloc->elf.type, &told);
+}
+
 static cuvet_status check_table(cv_prove *prove, uint64_t table)
 {
     cv_prove_reloc reloc = { .rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA };
@@ -347,8 +358,8 @@ static cuvet_status check_table(cv_prove *prove, uint64_t table)
             else if (status == CUVET_OK && !reloc.rela && is_section(&reloc.symbol->elf))
                 status = check_moved(prove, &reloc);
         }
-        if (status == CUVET_OK && !kept && !add_field(prove, &reloc))
-            status = cv_nomem(prove->ctx, 0);
+        if (status == CUVET_OK && !kept)
+            status = add_field(prove, &reloc) ? meet_resolved(prove, &reloc) : cv_nomem(prove->ctx, 0);
     }
     return status;
 }

@@ -69,6 +69,32 @@ static cuvet_status fail(cv_prove *prove, const cv_prove_use *use, uint64_t got,
     return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_MEMORY, use->sym, got, want);
 }
 
+/* What a debugger is told of an array is what code uses, or that behind what the system has. Others are told
+ * nothing. */
+static bool is_shown_at(const cv_prove *prove, const cv_elf_symbol *named, uint64_t place)
+{
+    if (!prove->facts->debug)
+        return cv_wrap_add(named->value, 1) == prove->facts->reserved ||
+               named->value == cv_sat_add(place, prove->facts->reserved);
+    return named->value == place || named->value == cv_sat_add(place, prove->facts->reserved);
+}
+
+static cuvet_status check_shown(cv_prove *prove, const cv_prove_use *use, const cv_elf_symbol *symbol)
+{
+    uint32_t out = cv_prove_symbol_list_get(&prove->symbol, use->var)->out;
+    cv_elf_symbol named;
+    uint8_t type;
+
+    cv_elf_read_symbol(prove->facts->result->symtab, false, out, &named);
+    type = cv_elf_sym_type(&named);
+    if (out == 0 || named.shndx == CV_SHN_UNDEF ||
+        (is_shown_at(prove, &named, use->base) && named.size == symbol->size &&
+         (type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) &&
+         cv_elf_sym_bind(&named) == cv_elf_sym_bind(symbol)))
+        return CUVET_OK;
+    return fail(prove, use, named.value, cv_sat_add(use->base, prove->facts->reserved));
+}
+
 /* All uses of a variable mean one place. */
 static cuvet_status check_uses(cv_prove *prove)
 {
@@ -88,6 +114,8 @@ static cuvet_status check_uses(cv_prove *prove)
         use->align = symbol.value;
         if (use->array && use->base % cv_max(symbol.value, 1) != 0)
             status = fail(prove, use, use->base, symbol.value);
+        if (use->array && status == CUVET_OK)
+            status = check_shown(prove, use, &symbol);
         if (use->array)
             continue;
         if ((*place != 0 && *place != use->base + 1) || use->base % cv_max(symbol.value, 1) != 0)
@@ -186,7 +214,8 @@ static cuvet_status check_size(cv_prove *prove, const cv_elf_section *has, uint6
 
 static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
 {
-    uint64_t end = 0, room, last = 0, at;
+    uint64_t end = 0, room, at;
+    bool arrays = false; /* they begin where the kernel's shared memory ends */
     const cv_elf_section *has = room_of(prove, all, kernel, &at);
     uint32_t var = CV_NONE;
 
@@ -207,11 +236,11 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
     for (uint64_t i = 0; i < all->place.count; i++) {
         const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
 
-        if (use->array && (use->base < end || use->base > room))
+        if (use->array && (use->base < end || use->base != room))
             return fail(prove, use, use->base, use->base < end ? end : room);
-        last = use->array ? cv_max(last, use->base) : last;
+        arrays = arrays || use->array;
     }
-    return check_size(prove, has, at, cv_max(end, last));
+    return check_size(prove, has, at, arrays ? room : end);
 }
 
 static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_calls *calls)

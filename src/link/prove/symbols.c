@@ -91,23 +91,6 @@ static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol
     return CUVET_OK;
 }
 
-/* A symbol of a shared variable: of its size, at the place that code uses, behind what the system has. */
-static cuvet_status compare_shared(const cv_prove *prove, const cv_prove_symbol *symbol, uint32_t sym,
-                                   const cv_elf_symbol *named, uint32_t out)
-{
-    uint64_t place = symbol->elf.value;
-
-    if (named->shndx == CV_SHN_UNDEF || symbol->sec == 0)
-        return CUVET_OK;
-    if (named->size != symbol->elf.size)
-        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->size, out);
-    if (!prove->facts->relocatable && cv_prove_shared_place(prove, sym, &place))
-        place = cv_sat_add(place, prove->facts->reserved);
-    return named->value == place
-               ? CUVET_OK
-               : cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
-}
-
 /* Of its definition a symbol has the binding and the type; of a variable a program says that it is one. */
 static bool is_alike(const cv_prove *prove, const cv_prove_symbol *symbol, const cv_elf_symbol *named)
 {
@@ -116,6 +99,23 @@ static bool is_alike(const cv_prove *prove, const cv_prove_symbol *symbol, const
 
     return (type == found || variable) && cv_elf_sym_bind(&symbol->elf) == cv_elf_sym_bind(named) &&
            ((symbol->elf.other ^ named->other) & CV_STO_ENTRY) == 0;
+}
+
+/* A symbol of a shared variable: of its size, at the place that code uses, behind what the system has. */
+static cuvet_status compare_shared(const cv_prove *prove, const cv_prove_symbol *symbol, uint32_t sym,
+                                   const cv_elf_symbol *named, uint32_t out)
+{
+    uint64_t place = symbol->elf.value;
+
+    if (named->shndx == CV_SHN_UNDEF || symbol->sec == 0)
+        return CUVET_OK;
+    if (named->size != symbol->elf.size || !is_alike(prove, symbol, named))
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->size, out);
+    if (!prove->facts->relocatable && cv_prove_shared_place(prove, sym, &place))
+        place = cv_sat_add(place, prove->facts->reserved);
+    return named->value == place
+               ? CUVET_OK
+               : cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
 }
 
 /* A variable in what the system has: of its size, aligned, at the place that code uses, and inside. */

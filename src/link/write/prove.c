@@ -99,6 +99,7 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
                              .exact = view->options->relocatable && view->options->compat,
                              .debug = view->options->debug,
                              .preserve = view->options->preserve,
+                             .whole = view->options->keep_dead || view->options->relocatable,
                              .rebuilt = cv_l_has(view, CV_GEN_REMAKES_DEBUG),
                              .asks = asks_for_kernel,
                              .user = view };
