@@ -199,6 +199,8 @@ cuvet_status cv_final_transform(cv_final_job *job)
     if (job->verbatim)
         return CUVET_OK;
     status = run_backend(job, &job->made, &job->said);
+    if (CV_PLANTED && status == CUVET_OK)
+        cv_final_plant(job, "backend");
     if (status == CUVET_OK)
         status = examine_made(job, &job->made_cubin, job->made.span);
     if (status == CUVET_OK && job->options->self_check)

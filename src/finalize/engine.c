@@ -165,6 +165,8 @@ static cuvet_status run_to(cv_final_job *job, size_t last)
 
         job->stage = i;
         status = CV_AT(STAGES, i).run(job);
+        if (CV_PLANTED && status == CUVET_OK)
+            cv_final_plant(job, CV_AT(STAGES, i).name);
         if (status == CUVET_OK && job->ctx->work_out)
             status = CUVET_E_LIMIT;
         if (CV_NEVER(status == CUVET_OK && (job->ctx->n_errors != errors || !CV_AT(STAGES, i).holds(job))))

@@ -100,6 +100,9 @@ CV_MUST cuvet_status cv_final_explain(cv_final_job *job, cv_ctx *ctx, const cv_f
 /* Everything but *out. */
 void cv_final_end(cv_final_job *job);
 const char *cv_final_stage(uint64_t index);
+/* Only in the build that shows that defects are noticed (tests/planted): makes the one that the environment
+ * names (CV_PLANT), when this stage, or the backend, is what it is about. */
+void cv_final_plant(cv_final_job *job, const char *stage);
 
 /* Refuse with the code and what is wrong; the first code stays. */
 CV_MUST cuvet_status cv_final_refuse(cv_final_job *job, cv_final code, cv_rule rule, uint64_t off,
