@@ -237,10 +237,24 @@ cuvet_status cv_final_admit(cv_final_job *job)
     return status;
 }
 
+/* Form and target are those that were asked for; where none was, those of the input. */
+static bool is_as_asked(const cv_final_job *job)
+{
+    const cv_final_options *options = job->options;
+    cv_kind in = CV_KIND_NONE, own;
+
+    if (!cv_final_kind_of(&job->cubin.header, &in) || job->in_kind != in)
+        return false;
+    own = options->phase == CV_PHASE_PRELINK ? CV_KIND_SASS : in;
+    return job->out_kind == (options->kind != CV_KIND_NONE ? options->kind : own) &&
+           job->dst_sm == (options->target_sm != 0 ? options->target_sm : job->cubin.sm);
+}
+
 bool cv_final_admit_holds(const cv_final_job *job)
 {
     const cv_cubin *cubin = &job->cubin;
 
     return cubin->sec.count != 0 && cubin->extent == job->in.len && (cubin->rel || cubin->exe) &&
-           (cubin->abi8 || cubin->legacy) && job->out_kind != CV_KIND_NONE && job->dst_sm != 0;
+           (cubin->abi8 || cubin->legacy) && job->out_kind != CV_KIND_NONE && job->dst_sm != 0 &&
+           is_as_asked(job);
 }

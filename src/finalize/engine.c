@@ -65,10 +65,39 @@ static bool write_holds(const cv_final_job *job)
     return job->out->span.len != 0 && (!job->verbatim || job->out->span.len == job->in.len);
 }
 
+static bool is_same_section(const cv_elf_section *left, const cv_elf_section *right)
+{
+    return left->name == right->name && left->type == right->type && left->flags == right->flags &&
+           left->addr == right->addr && left->off == right->off && left->size == right->size &&
+           left->link == right->link && left->info == right->info && left->align == right->align &&
+           left->entsize == right->entsize;
+}
+
+/* Header and section table of the file are those that were examined: its contents were compared. */
+static bool is_as_examined(const cv_final_job *job)
+{
+    const cv_elf_header *seen = &job->result.header;
+    cv_elf_section section;
+    cv_elf_header header;
+
+    if (!cv_elf_peek(job->out->span, &header) || header.type != seen->type ||
+        header.machine != seen->machine || header.version != seen->version || header.flags != seen->flags ||
+        header.osabi != seen->osabi || header.abiversion != seen->abiversion || header.entry != seen->entry ||
+        header.phoff != seen->phoff || header.shoff != seen->shoff || header.phnum != seen->phnum ||
+        header.shnum != seen->shnum || header.shstrndx != seen->shstrndx)
+        return false;
+    for (uint64_t i = 0; i < job->result.sec.count; i++) {
+        cv_elf_read_section(cv_span_tail(job->out->span, header.shoff), header.is32, i, &section);
+        if (!is_same_section(&section, &cv_cubin_sec(&job->result, i)->header))
+            return false;
+    }
+    return true;
+}
+
 /* The result is another file only by what was meant to change. */
 static bool verify_holds(const cv_final_job *job)
 {
-    return job->verbatim || (job->result.extent == job->out->span.len && job->result.sm == job->dst_sm &&
+    return job->verbatim || (is_as_examined(job) && job->result.extent == job->out->span.len && job->result.sm == job->dst_sm &&
                              job->result.n_kernels == job->cubin.n_kernels);
 }
 
