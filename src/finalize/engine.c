@@ -97,8 +97,8 @@ static bool is_as_examined(const cv_final_job *job)
 /* The result is another file only by what was meant to change. */
 static bool verify_holds(const cv_final_job *job)
 {
-    return job->verbatim || (is_as_examined(job) && job->result.extent == job->out->span.len && job->result.sm == job->dst_sm &&
-                             job->result.n_kernels == job->cubin.n_kernels);
+    return job->verbatim || (is_as_examined(job) && job->result.extent == job->out->span.len &&
+                             job->result.sm == job->dst_sm && job->result.n_kernels == job->cubin.n_kernels);
 }
 
 typedef struct final_stage {

@@ -175,7 +175,7 @@ static cuvet_status check_shown(cv_prove *prove)
             end = cv_max(end, cv_sat_add(named.value, named.size));
     }
     return size == end || (size == prove->facts->reserved && end == 0) ? CUVET_OK
-                                                                        : ends_elsewhere(prove, sec, end);
+                                                                       : ends_elsewhere(prove, sec, end);
 }
 
 /* What variables of the system's shared memory take. */

@@ -84,9 +84,7 @@ static cuvet_status check_size(const framer *all, const cv_prove_reloc *reloc, u
     cv_elf_symbol named;
 
     cv_elf_read_symbol(all->prove->facts->result->symtab, false, reloc->symbol->out, &named);
-    return cv_u64_at(all->after, at) == named.size
-               ? CUVET_OK
-               : bad_frame(all, at, cv_u64_at(all->after, at));
+    return cv_u64_at(all->after, at) == named.size ? CUVET_OK : bad_frame(all, at, cv_u64_at(all->after, at));
 }
 
 /* Whatever a description refers to it refers to in the result, but for the common part, which is known.

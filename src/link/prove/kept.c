@@ -57,6 +57,7 @@ static cuvet_status enter_headers(cv_prove *prove, const cv_prove_table *table)
             uint64_t *end = cv_u64s_at(&prove->end, table->target);
 
             *end = cv_max(*end, cv_sat_add(reloc.off, 4));
+            prove->first_slot = cv_min(prove->first_slot, reloc.off);
             status = enter_slot(prove, &reloc, table->sec);
         }
     }
@@ -104,7 +105,10 @@ static cuvet_status enter_table(cv_prove *prove, uint32_t index)
 
     if (table.target >= prove->facts->result->sec.count)
         return cv_prove_fail(prove, CV_R_LINK_PROVE_KEPT, CUVET_P_SECTION, index, 0, table.target, 0);
-    of = cv_u32s_at(resolved ? &prove->kept.resolved : rela ? &prove->kept.rela : &prove->kept.rel, table.target);
+    of = cv_u32s_at(resolved ? &prove->kept.resolved
+                    : rela   ? &prove->kept.rela
+                             : &prove->kept.rel,
+                    table.target);
     table.count = table.body.len / cv_elf_rel_size(false, rela);
     table.next = *of;
     table.last = table.count;
@@ -185,6 +189,7 @@ cuvet_status cv_prove_list_kept(cv_prove *prove)
     cv_prove_kept *kept = &prove->kept;
     cuvet_status status = CUVET_OK;
 
+    prove->first_slot = UINT64_MAX;
     if (!cv_u64s_fill(mem, &prove->slot, result->n_syms) ||
         !cv_u32s_fill(mem, &kept->rel, result->sec.count) ||
         !cv_u32s_fill(mem, &kept->rela, result->sec.count) ||

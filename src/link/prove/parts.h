@@ -122,7 +122,7 @@ typedef struct cv_prove {
     cv_prove_uses use;   /* of shared memory */
     cv_u32s used;        /* by symbol of the inputs: 1 + the last element of 'use' */
     cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
-    uint64_t n_slots;
+    uint64_t n_slots, first_slot;
     cv_prove_branches branches;
     cv_u64s end;  /* by section of the result: covered so far */
     bool commons; /* some input has common variables */

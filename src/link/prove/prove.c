@@ -51,8 +51,8 @@ bool cv_prove_holds_content(const cv_sec *sec)
 
 bool cv_prove_is_relined(const cv_prove *prove, const cv_sec *sec)
 {
-    return prove->facts->rebuilt && (cv_span_eq_str(sec->name, ".debug_line") ||
-                                     cv_span_eq_str(sec->name, ".nv_debug_line_sass"));
+    return prove->facts->rebuilt &&
+           (cv_span_eq_str(sec->name, ".debug_line") || cv_span_eq_str(sec->name, ".nv_debug_line_sass"));
 }
 
 bool cv_prove_is_rebuilt(const cv_prove *prove, const cv_sec *sec)

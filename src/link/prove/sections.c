@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
-/* Behind the parameters of a kernel is what the loader fills in. */
+/* Behind the parameters of a kernel, and before the slots, is what the loader fills in. */
 bool cv_prove_is_zero(const cv_prove *prove, const cv_sec *out, uint64_t from, uint64_t to)
 {
     enum { STEP = 16 };
@@ -77,7 +77,8 @@ static cuvet_status check_section(cv_prove *prove, uint32_t index)
     }
     *end = cv_max(*end, cv_sat_add(place->base, sec->header.size));
     if (sec->role == CV_ROLE_CONSTANT_FN && sec->bank == CV_BANK_PARAMETERS &&
-        !cv_prove_is_zero(prove, out, cv_sat_add(place->base, sec->header.size), out->header.size))
+        (cv_sat_add(place->base, sec->header.size) > prove->first_slot ||
+         !cv_prove_is_zero(prove, out, cv_sat_add(place->base, sec->header.size), out->header.size)))
         return cv_prove_fail_section(prove, CV_R_LINK_PROVE_PLACE, index, 0, place->base, place->sec);
     if (out->header.type == CV_SHT_NOBITS || !sec->in_file)
         return CUVET_OK;

@@ -225,7 +225,8 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
         const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
 
         if (at != 0 && use->align > has->align)
-            return cv_prove_fail(prove, CV_R_LINK_PROVE_ALIGN, CUVET_P_SECTION, at, 0, has->align, use->align);
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_ALIGN, CUVET_P_SECTION, at, 0, has->align,
+                                 use->align);
         if (use->array || use->end == use->base || use->var == var)
             continue;
         if (use->base < end || use->end > room)

@@ -127,8 +127,8 @@ static cuvet_status compare_reserved(const cv_prove *prove, const cv_prove_symbo
 
     if (named->shndx == CV_SHN_UNDEF)
         return CUVET_OK;
-    if (!prove->facts->relocatable && (!cv_prove_shared_place(prove, sym, &place) ||
-                                       place % cv_max(symbol->elf.value, 1) != 0))
+    if (!prove->facts->relocatable &&
+        (!cv_prove_shared_place(prove, sym, &place) || place % cv_max(symbol->elf.value, 1) != 0))
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, sym, named->value, out);
     if (named->value == place && named->size == symbol->elf.size && is_alike(prove, symbol, named) &&
         sec < prove->facts->result->sec.count &&

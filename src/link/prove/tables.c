@@ -34,8 +34,7 @@ static cuvet_status enter_tables(cv_prove *prove)
         if (code->role != CV_ROLE_TEXT || fn == 0 || fn >= prove->facts->result->n_syms ||
             cv_prove_place_of(prove, sec->header.info)->sec == 0)
             continue;
-        if (!all->first.items &&
-            !cv_u32s_fill(&prove->ctx->mem, &all->first, prove->facts->result->n_syms))
+        if (!all->first.items && !cv_u32s_fill(&prove->ctx->mem, &all->first, prove->facts->result->n_syms))
             return cv_nomem(prove->ctx, 0);
         first = cv_u32s_at(&all->first, fn);
         branch.next = *first;

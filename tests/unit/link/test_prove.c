@@ -94,6 +94,54 @@ static void damage_room(void)
     }
 }
 
+/* The shared memory of kernels is larger than what lies in it. */
+static void damage_end(void)
+{
+    cv_cubin *cubin = &link.reread->cubin;
+
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
+        cv_sec *sec = cv_secs_at(&cubin->sec, i);
+
+        if (sec->role == CV_ROLE_SHARED_FN && sec->header.size)
+            sec->header.size += 16;
+    }
+}
+
+static void damage_align(void)
+{
+    cv_cubin *cubin = &link.reread->cubin;
+
+    for (uint64_t i = 1; i < cubin->sec.count; i++) {
+        cv_sec *sec = cv_secs_at(&cubin->sec, i);
+
+        if (sec->role == CV_ROLE_SHARED_FN)
+            sec->header.align = 1;
+    }
+}
+
+/* The body of a section of the result, as it was read again. */
+static uint8_t *body_of(const char *name, uint64_t at)
+{
+    const cv_cubin *cubin = &link.reread->cubin;
+
+    for (uint64_t i = 1; i < cubin->sec.count; i++)
+        if (cv_span_starts(cv_cubin_sec(cubin, i)->name, name))
+            return byte_at(cv_cubin_sec(cubin, i)->header.off + at);
+    ck_abort_msg("no such section");
+}
+
+/* An instruction of the first description. */
+static void damage_frame(void)
+{
+    *body_of(".debug_frame", 32) ^= 1;
+}
+
+/* The bank of a kernel begins with the table of a function. */
+static void damage_table(void)
+{
+    *body_of(".nv.constant2.", 0) ^= 1;
+}
+
 static void damage_kept(void)
 {
     for (uint64_t i = 0; i < link.out->osec.count; i++) {
@@ -149,19 +197,28 @@ static void damage_kernel(void)
 }
 
 static const struct {
-    const char *rule, *name;
+    const char *rule, *name, *arch;
     void (*damage)(void);
 } ROWS[] = {
-    { "CV-LINK-100", "extern_basic", damage_bytes },  { "CV-LINK-101", "extern_basic", damage_symbol },
-    { "CV-LINK-102", "extern_basic", hint_place },    { "CV-LINK-103", "const_multi", damage_constant },
-    { "CV-LINK-104", "extern_basic", damage_kept },   { "CV-LINK-103", "shared_static", damage_shared },
-    { "CV-LINK-106", "extern_basic", damage_info },   { "CV-LINK-107", "extern_basic", damage_registers },
-    { "CV-LINK-108", "extern_basic", damage_kernel }, { "CV-LINK-105", "shared_static", damage_room },
+    { "CV-LINK-100", "extern_basic", "sm_80", damage_bytes },
+    { "CV-LINK-101", "extern_basic", "sm_80", damage_symbol },
+    { "CV-LINK-102", "extern_basic", "sm_80", hint_place },
+    { "CV-LINK-103", "const_multi", "sm_80", damage_constant },
+    { "CV-LINK-104", "extern_basic", "sm_80", damage_kept },
+    { "CV-LINK-103", "shared_static", "sm_80", damage_shared },
+    { "CV-LINK-106", "extern_basic", "sm_80", damage_info },
+    { "CV-LINK-107", "extern_basic", "sm_80", damage_registers },
+    { "CV-LINK-108", "extern_basic", "sm_80", damage_kernel },
+    { "CV-LINK-105", "shared_static", "sm_80", damage_room },
+    { "CV-LINK-111", "shared_static", "sm_80", damage_end },
+    { "CV-LINK-112", "shared_static", "sm_80", damage_align },
+    { "CV-LINK-113", "lines", "sm_100", damage_frame },
+    { "CV-LINK-114", "jump_table", "sm_80", damage_table },
 };
 
 START_TEST(noticed)
 {
-    begin(ROWS[_i].name, "sm_80", false);
+    begin(ROWS[_i].name, ROWS[_i].arch, false);
     ck_assert_int_eq(cv_link_run_to(&link, UINT64_MAX), CUVET_OK);
     ck_assert_uint_eq(said.count, 0);
     ROWS[_i].damage();
