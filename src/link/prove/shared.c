@@ -133,6 +133,7 @@ typedef struct reach {
     cv_u32s first; /* by symbol of the result: 1 + an element of the uses; 0: none */
     cv_keys place; /* of the kernel at hand: base, use */
     cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
+    cv_u64s laid;  /* by section of the result, where it is asked: where the variables of its inputs end */
     bool any;      /* some kernel has shared memory */
     uint64_t steps;
 } reach;
@@ -203,11 +204,39 @@ static const cv_elf_section *room_of(const cv_prove *prove, const reach *all, ui
     return &cv_cubin_sec(result, *at)->header;
 }
 
-static cuvet_status check_size(cv_prove *prove, const cv_elf_section *has, uint64_t at, uint64_t end)
+/* Variables that no code uses have room in the section of their kernel as well. */
+static bool list_laid(cv_prove *prove, cv_u64s *laid)
 {
-    uint64_t want = cv_sat_add(end, prove->facts->reserved);
+    if (!cv_u64s_fill(&prove->ctx->mem, laid, prove->facts->result->sec.count))
+        return false;
+    for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
+        cv_prove_open(prove, obj);
+        for (uint64_t i = 1; i < prove->in->n_syms; i++) {
+            const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
+            uint32_t sec = cv_prove_place_of(prove, symbol->sec)->sec;
+            uint64_t place, *end;
+
+            if (symbol->space != CV_STO_SPACE_SHARED || sec >= laid->count ||
+                !cv_prove_shared_place(prove, i, &place))
+                continue;
+            end = cv_u64s_at(laid, sec);
+            *end = cv_max(*end, cv_sat_add(place, symbol->elf.size));
+        }
+    }
+    return true;
+}
+
+static cuvet_status check_size(cv_prove *prove, reach *all, const cv_elf_section *has, uint64_t at,
+                               uint64_t end)
+{
+    uint64_t want = cv_sat_add(end, prove->facts->reserved), most;
 
     if (at == 0 || has->size == want || (has->size == 0 && end == 0))
+        return CUVET_OK;
+    if (all->laid.count == 0 && !list_laid(prove, &all->laid))
+        return cv_nomem(prove->ctx, 0);
+    most = cv_sat_add(*cv_u64s_get(&all->laid, at), prove->facts->reserved);
+    if (has->size >= want && has->size <= most)
         return CUVET_OK;
     return cv_prove_fail(prove, CV_R_LINK_PROVE_END, CUVET_P_SECTION, at, 0, has->size, want);
 }
@@ -241,7 +270,7 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
             return fail(prove, use, use->base, use->base < end ? end : room);
         arrays = arrays || use->array;
     }
-    return check_size(prove, has, at, arrays ? room : end);
+    return check_size(prove, all, has, at, arrays ? room : end);
 }
 
 static cuvet_status check_kernels(cv_prove *prove, reach *all, const cv_prove_calls *calls)
@@ -293,5 +322,6 @@ cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
     cv_u32s_free(mem, &all.first);
     cv_keys_free(mem, &all.place);
     cv_u64s_free(mem, &all.room);
+    cv_u64s_free(mem, &all.laid);
     return status;
 }
