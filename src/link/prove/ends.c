@@ -114,12 +114,13 @@ static cuvet_status add_rooms(cv_prove *prove, cv_u64s *need)
     for (uint64_t i = 1; i < prove->in->n_syms; i++) {
         const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
         const cv_prove_place *place = cv_prove_place_of(prove, symbol->sec);
-        uint64_t *sum;
+        uint64_t *sum, align;
 
         if (!is_in_shared(symbol) || place->sec == 0 || place->sec >= need->count)
             continue;
-        if (cv_cubin_sec(prove->facts->result, place->sec)->header.align < symbol->elf.value)
-            return aligned_less(prove, place->sec, symbol->elf.value);
+        align = cv_min(symbol->elf.value, cv_cubin_sec(prove->in, symbol->sec)->header.align);
+        if (cv_cubin_sec(prove->facts->result, place->sec)->header.align < align)
+            return aligned_less(prove, place->sec, align);
         sum = cv_u64s_at(need, place->sec);
         if (*cv_u32s_get(&prove->facts->canon, prove->first_sym + i) == prove->first_sym + i)
             *sum = cv_sat_add(*sum, symbol->elf.size);

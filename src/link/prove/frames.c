@@ -20,6 +20,7 @@ typedef struct framer {
     bool pending;          /* the common part at hand was not needed yet */
     uint32_t sec, out;     /* of the input and of the result */
     cv_u32s described;     /* by symbol of the result: in how many descriptions of the inputs */
+    bool strange;          /* a description is of two functions */
     cv_u8s unsure;         /* by common part: another one may stand in its place */
 } framer;
 
@@ -62,33 +63,79 @@ static bool list_relocs(const framer *all)
     return true;
 }
 
-/* The function that is described, a symbol of the result; 0: it is gone. */
-static uint32_t function_of(const framer *all, const cv_frame *frame)
+/* A relocation that leaves no trace, whatever it names. */
+static bool is_dropped(const cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    return !prove->facts->relocatable && cv_reloc_has(cv_reloc_of(reloc->elf.type), CV_USE_DROPS);
+}
+
+/* The function that the relocation at this place of a description names, a symbol of the result; 0: it is
+ * gone. */
+static uint32_t named_at(const framer *all, uint64_t at)
 {
     const cv_prove *prove = all->prove;
-    uint64_t at = frame->body, i = cv_keys_lower_bound(&prove->field, at);
+    uint64_t i = cv_keys_lower_bound(&prove->field, at);
     cv_prove_reloc reloc;
     cv_elf_symbol named;
 
-    if (i >= prove->field.count || cv_keys_get(&prove->field, i)->key != at ||
-        !read_reloc(prove, cv_keys_get(&prove->field, i), &reloc) || reloc.symbol->out == 0 ||
-        reloc.symbol->out >= all->described.count)
-        return 0;
-    cv_elf_read_symbol(prove->facts->result->symtab, false, reloc.symbol->out, &named);
-    return named.shndx == CV_SHN_UNDEF ? 0 : reloc.symbol->out;
+    for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key == at; i++) {
+        if (!read_reloc(prove, cv_keys_get(&prove->field, i), &reloc) || is_dropped(prove, &reloc) ||
+            reloc.symbol->out == 0 || reloc.symbol->out >= all->described.count)
+            continue;
+        cv_elf_read_symbol(prove->facts->result->symtab, false, reloc.symbol->out, &named);
+        if (named.shndx != CV_SHN_UNDEF)
+            return reloc.symbol->out;
+    }
+    return 0;
 }
 
-/* The size of the code is that of its function, or a later link says it. */
-static cuvet_status check_size(const framer *all, const cv_prove_reloc *reloc, uint64_t at)
+/* The function that is described; 0: it is gone. Where the code begins and how long it is name the same one;
+ * of a file that somebody made otherwise nothing is said. */
+static uint32_t function_of(framer *all, const cv_frame *frame)
+{
+    uint32_t fn = named_at(all, frame->body), other = named_at(all, frame->body + CV_FRAME_WORD);
+
+    all->strange = all->strange || (fn != 0 && other != 0 && fn != other) || (fn == 0 && other != 0);
+    return fn;
+}
+
+/* The size of the code is that of its function. */
+static bool is_size(const framer *all, const cv_prove_reloc *reloc)
 {
     cv_elf_symbol named;
 
     cv_elf_read_symbol(all->prove->facts->result->symtab, false, reloc->symbol->out, &named);
-    return cv_u64_at(all->after, at) == named.size ? CUVET_OK : bad_frame(all, at, cv_u64_at(all->after, at));
+    return cv_u64_at(all->after, reloc->elf.off) == named.size;
+}
+
+/* It is not in the result: its value is, or it left no trace. */
+static cuvet_status check_applied(const framer *all, const cv_prove_reloc *reloc, bool size)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+
+    if (is_dropped(all->prove, reloc) || cv_reloc_has(facts, CV_USE_CLEARS | CV_USE_TABLE))
+        return CUVET_OK;
+    return size && is_size(all, reloc) ? CUVET_OK : bad_frame(all, reloc->elf.off, reloc->elf.type);
+}
+
+static cuvet_status check_reloc(framer *all, cv_prove_reloc *reloc, bool sure, bool size, bool *told)
+{
+    cv_prove *prove = all->prove;
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    uint32_t type = facts->final == 0 || prove->facts->relocatable ? reloc->elf.type : facts->final;
+    uint32_t table = *cv_u32s_get(reloc->rela ? &prove->kept.rela : &prove->kept.rel, all->out);
+    cuvet_status status = CUVET_OK;
+    bool kept = false;
+
+    if (table != 0)
+        status =
+            cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), reloc, type, &kept);
+    *told = *told || kept;
+    return status == CUVET_OK && !kept && sure ? check_applied(all, reloc, size) : status;
 }
 
 /* Whatever a description refers to it refers to in the result, but for the common part, which is known.
- * *told: it says where its code is. */
+ * *told: something of it stays. */
 static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_frame *found, bool sure,
                                  bool *told)
 {
@@ -96,27 +143,18 @@ static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_fr
     uint64_t i = cv_keys_lower_bound(&prove->field, frame->at);
     cuvet_status status = CUVET_OK;
 
+    prove->here.place = (cv_prove_place){ all->out, 0 };
     for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key < frame->end && status == CUVET_OK;
          i++) {
         uint64_t off = cv_keys_get(&prove->field, i)->key;
         cv_prove_reloc reloc;
-        uint32_t table;
-        bool kept = false;
 
         if (off == frame->pointer)
             continue;
         if (!read_reloc(prove, cv_keys_get(&prove->field, i), &reloc))
             return bad_frame(all, off, reloc.elf.sym);
         reloc.elf.off = cv_sat_add(found->at, off - frame->at);
-        prove->here.place = (cv_prove_place){ all->out, 0 };
-        table = *cv_u32s_get(reloc.rela ? &prove->kept.rela : &prove->kept.rel, all->out);
-        if (table != 0)
-            status = cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), &reloc,
-                                        reloc.elf.type, &kept);
-        *told = *told || (kept && off == frame->body);
-        if (status == CUVET_OK && !kept && sure)
-            status = off == frame->body + CV_FRAME_WORD ? check_size(all, &reloc, reloc.elf.off)
-                                                        : bad_frame(all, off, reloc.elf.type);
+        status = check_reloc(all, &reloc, sure, off == frame->body + CV_FRAME_WORD, told);
     }
     return status;
 }
@@ -259,7 +297,7 @@ static cuvet_status read_all(framer *all)
 {
     cuvet_status status = CUVET_OK;
 
-    for (unsigned pass = COUNT; pass < PASSES; pass++) {
+    for (unsigned pass = COUNT; pass < PASSES && !all->strange; pass++) {
         all->n_common = 0;
         for (uint32_t obj = 0; obj < all->prove->facts->in.count && status == CUVET_OK; obj++) {
             cv_prove_open(all->prove, obj);
@@ -268,6 +306,9 @@ static cuvet_status read_all(framer *all)
                 status = read_section(all, pass);
         }
     }
+    all->prove->strange_frames = all->strange;
+    if (all->strange)
+        return status;
     for (uint64_t i = 0; i < all->described.count && status == CUVET_OK; i++) {
         uint32_t times = *cv_u32s_get(&all->described, i);
 

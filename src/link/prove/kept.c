@@ -302,7 +302,7 @@ static cuvet_status check_rows(const cv_prove *prove, const cv_prove_table *tabl
     const cv_sec *target = cv_cubin_sec(prove->facts->result, table->target);
     cv_elf_reloc row;
 
-    if (cv_prove_is_relined(prove, target))
+    if (prove->strange_frames ? cv_prove_is_rebuilt(prove, target) : cv_prove_is_relined(prove, target))
         return CUVET_OK;
     for (uint64_t i = 0; i < table->count; i++) {
         if (*cv_u8s_get(&prove->kept.met, table->first + i))

@@ -124,8 +124,9 @@ typedef struct cv_prove {
     cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
     uint64_t n_slots, first_slot;
     cv_prove_branches branches;
-    cv_u64s end;  /* by section of the result: covered so far */
-    bool commons; /* some input has common variables */
+    cv_u64s end;         /* by section of the result: covered so far */
+    bool commons;        /* some input has common variables */
+    bool strange_frames; /* nothing is said of call frames */
     /* of the object at hand */
     uint32_t obj;
     const cv_cubin *in;

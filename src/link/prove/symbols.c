@@ -96,9 +96,12 @@ static bool is_alike(const cv_prove *prove, const cv_prove_symbol *symbol, const
 {
     uint8_t type = cv_elf_sym_type(&symbol->elf), found = cv_elf_sym_type(named);
     bool variable = type == CV_STT_CUDA_OBJECT && found == CV_STT_OBJECT && !prove->facts->relocatable;
+    /* no variable is a kernel, whatever its input says */
+    uint8_t entry =
+        type == CV_STT_FUNC ? symbol->elf.other ^ named->other : named->other & (uint8_t)~symbol->elf.other;
 
     return (type == found || variable) && cv_elf_sym_bind(&symbol->elf) == cv_elf_sym_bind(named) &&
-           ((symbol->elf.other ^ named->other) & CV_STO_ENTRY) == 0;
+           (entry & CV_STO_ENTRY) == 0;
 }
 
 /* A symbol of a shared variable: of its size, at the place that code uses, behind what the system has. */
@@ -162,8 +165,9 @@ static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *prov
     cv_prove_open(prove, proven->obj);
     symbol = cv_prove_symbol_at(prove, proven->sym);
     cv_elf_read_symbol(result->symtab, false, out, &named);
-    if (symbol->space ==
-        CV_STO_SPACE_SHARED) /* its value is an alignment here and, in a program, a place there */
+    if (symbol->space == CV_STO_SPACE_SHARED &&
+        !cv_prove_holds_content(cv_cubin_sec(
+            prove->in, symbol->sec))) /* its value is an alignment here and, in a program, a place there */
         return compare_shared(prove, symbol, proven->sym, &named, out);
     if (symbol->space == CV_STO_SPACE_RESERVED)
         return compare_reserved(prove, symbol, proven->sym, &named, out);
