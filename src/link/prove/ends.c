@@ -4,7 +4,8 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
-/* Sections of unknown names are looked for in all inputs: no more than this, so that the proof stays linear. */
+/* Sections of unknown names are looked for in all inputs: no more than this, so that the proof stays
+ * linear. */
 enum { NAMES_MOST = 16 };
 
 static cuvet_status ends_elsewhere(const cv_prove *prove, uint64_t sec, uint64_t end)
@@ -160,7 +161,8 @@ static cuvet_status check_rooms(cv_prove *prove)
 
 /* ---- shared memory that a debugger is told ---- */
 
-/* It ends with the last variable that lies in it, arrays without a size lie behind it; without any it has what the system keeps, or nothing. */
+/* It ends with the last variable that lies in it, arrays without a size lie behind it; without any it has
+ * what the system keeps, or nothing. */
 static cuvet_status check_shown(cv_prove *prove)
 {
     const cv_cubin *result = prove->facts->result;

@@ -8,7 +8,7 @@
 #include "link/prove/parts.h"
 
 /* A function that several inputs describe has a description. */
-#define TOLD UINT32_C(0x80000000)
+#define TOLD (UINT32_C(1) << 31)
 
 typedef struct framer {
     cv_prove *prove;

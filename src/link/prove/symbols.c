@@ -153,6 +153,14 @@ static bool lies_in_heir(const cv_prove *prove, const cv_prove_symbol *symbol, c
            (!cv_work(prove->ctx, 1 + own->fn.len / 16, 0) || cv_span_eq(own->fn, heir->fn));
 }
 
+/* Code is as large as its section, which a compiler says of its function, too. */
+static bool is_as_large(const cv_prove *prove, const cv_prove_symbol *symbol, const cv_elf_symbol *named)
+{
+    return named->size == symbol->elf.size ||
+           (cv_elf_sym_type(named) == CV_STT_FUNC &&
+            named->size == cv_cubin_sec(prove->in, symbol->sec)->header.size);
+}
+
 /* The symbol of the result is that of its definition. */
 static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *proven)
 {
@@ -182,7 +190,7 @@ static cuvet_status compare(cv_prove *prove, uint32_t out, const cv_proven *prov
     }
     place = cv_prove_place_of(prove, symbol->sec);
     if (is_alike(prove, symbol, &named) && place->sec == sec && sec != 0 &&
-        named.value == cv_sat_add(place->base, symbol->elf.value) && named.size == symbol->elf.size)
+        named.value == cv_sat_add(place->base, symbol->elf.value) && is_as_large(prove, symbol, &named))
         return CUVET_OK;
     if (place->sec == 0 && sec < result->sec.count && lies_in_heir(prove, symbol, &named, sec))
         return CUVET_OK;
