@@ -52,25 +52,19 @@ def is_harmless(defect, case):
     return any(defect == name and case.startswith(link) for name, link in HARMLESS)
 
 
-def sections(data):
-    """rows of the section table with names and contents; bytes of string tables that nothing names are left out"""
+def names_apart(data):
+    """The names of the sections, and the file without the bytes that they stand in."""
     at, = struct.unpack_from("<Q", data, 40)
-    count, names = struct.unpack_from("<HH", data, 60)
-    rows = [struct.unpack_from("<IIQQQQIIQQ", data, at + 64 * i) for i in range(count)]
-
-    def name_at(table, off):
-        start = rows[table][4] + off
-        return data[start:data.index(b"\0", start)]
-
-    for i, row in enumerate(rows):
-        body = b"" if row[1] == 8 or i == names else data[row[4]:row[4] + row[5]]
-        yield name_at(names, row[0]), row[1:], body
+    count, table = struct.unpack_from("<HH", data, 60)
+    off, size = struct.unpack_from("<QQ", data, at + 64 * table + 24)
+    starts = [off + struct.unpack_from("<I", data, at + 64 * i)[0] for i in range(count)]
+    return [data[start:data.index(b"\0", start)] for start in starts], data[:off], data[off + size:]
 
 
 def reads_same(left, right):
     """No reader sees a difference: it lies in a name of a section that no section has."""
     try:
-        return left is not None and right is not None and list(sections(left)) == list(sections(right))
+        return left is not None and right is not None and names_apart(left) == names_apart(right)
     except (struct.error, ValueError, IndexError):
         return False
 
@@ -79,7 +73,7 @@ def defects():
     found = []
     for name in ("plant.c", "plant_more.c", "plant_final.c"):
         with open(os.path.join(ROOT, "tests", "planted", name), encoding="utf-8") as h:
-            found += re.findall(r'^    \{ "([\w-]+)", "\w+", \w+(?:, [^}]+)? \},$', h.read(), re.M)
+            found += re.findall(r'^    \{ "([\w-]+)", "[\w ]+", \w+(?:, [^}]+)? \},$', h.read(), re.M)
     return found
 
 

@@ -123,6 +123,7 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
     while (cv_callgraph_peek(body, &cur, &record)) {
         const cv_prove_symbol *from;
 
+        prove->indirect = prove->indirect || record.part != CV_CALL_DIRECT;
         if ((record.part == CV_CALL_ADDRESS || record.part == CV_CALL_INDIRECT) &&
             !read_indirect(prove, all, &record))
             return cv_nomem(prove->ctx, 0);

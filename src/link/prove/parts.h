@@ -125,6 +125,7 @@ typedef struct cv_prove {
     uint64_t n_slots, first_slot;
     cv_prove_branches branches;
     cv_u64s end;         /* by section of the result: covered so far */
+    bool indirect;       /* functions are called by address: a kernel may reach more than is known */
     bool commons;        /* some input has common variables */
     bool strange_frames; /* nothing is said of call frames */
     /* of the object at hand */

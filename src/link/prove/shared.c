@@ -133,8 +133,9 @@ typedef struct reach {
     cv_u32s first; /* by symbol of the result: 1 + an element of the uses; 0: none */
     cv_keys place; /* of the kernel at hand: base, use */
     cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
-    cv_u64s laid;  /* by section of the result, where it is asked: where the variables of its inputs end */
-    bool any;      /* some kernel has shared memory */
+    cv_u64s
+        laid; /* by section of the result, where it is asked: where the variables of its inputs end; 0: those of functions */
+    bool any; /* some kernel has shared memory */
     uint64_t steps;
 } reach;
 
@@ -204,7 +205,8 @@ static const cv_elf_section *room_of(const cv_prove *prove, const reach *all, ui
     return &cv_cubin_sec(result, *at)->header;
 }
 
-/* Variables that no code uses have room in the section of their kernel as well. */
+/* Variables that no relocation of code names have room in the section of their kernel as well, those of
+ * device functions in that of any kernel. */
 static bool list_laid(cv_prove *prove, cv_u64s *laid)
 {
     if (!cv_u64s_fill(&prove->ctx->mem, laid, prove->facts->result->sec.count))
@@ -219,6 +221,8 @@ static bool list_laid(cv_prove *prove, cv_u64s *laid)
             if (symbol->space != CV_STO_SPACE_SHARED || sec >= laid->count ||
                 !cv_prove_shared_place(prove, i, &place))
                 continue;
+            if (cv_cubin_sec(prove->facts->result, sec)->role != CV_ROLE_SHARED_FN)
+                sec = 0;
             end = cv_u64s_at(laid, sec);
             *end = cv_max(*end, cv_sat_add(place, symbol->elf.size));
         }
@@ -231,11 +235,12 @@ static cuvet_status check_size(cv_prove *prove, reach *all, const cv_elf_section
 {
     uint64_t want = cv_sat_add(end, prove->facts->reserved), most;
 
-    if (at == 0 || has->size == want || (has->size == 0 && end == 0))
+    if (at == 0 || has->size == want || (has->size == 0 && end == 0) || (prove->indirect && has->size > want))
         return CUVET_OK;
     if (all->laid.count == 0 && !list_laid(prove, &all->laid))
         return cv_nomem(prove->ctx, 0);
-    most = cv_sat_add(*cv_u64s_get(&all->laid, at), prove->facts->reserved);
+    most =
+        cv_sat_add(cv_max(*cv_u64s_get(&all->laid, at), *cv_u64s_get(&all->laid, 0)), prove->facts->reserved);
     if (has->size >= want && has->size <= most)
         return CUVET_OK;
     return cv_prove_fail(prove, CV_R_LINK_PROVE_END, CUVET_P_SECTION, at, 0, has->size, want);
@@ -266,7 +271,7 @@ static cuvet_status check_places(cv_prove *prove, reach *all, uint32_t kernel)
     for (uint64_t i = 0; i < all->place.count; i++) {
         const cv_prove_use *use = cv_prove_uses_get(&prove->use, cv_keys_get(&all->place, i)->index);
 
-        if (use->array && (use->base < end || use->base != room))
+        if (use->array && (use->base < end || (use->base != room && !prove->indirect) || use->base > room))
             return fail(prove, use, use->base, use->base < end ? end : room);
         arrays = arrays || use->array;
     }
