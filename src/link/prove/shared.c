@@ -134,7 +134,8 @@ typedef struct reach {
     cv_keys place; /* of the kernel at hand: base, use */
     cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
     cv_u64s
-        laid; /* by section of the result, where it is asked: where the variables of its inputs end; 0: those of functions */
+    /* by section of the result, where it is asked: where the variables of its inputs end; 0: those of functions */
+        laid;
     bool any; /* some kernel has shared memory */
     uint64_t steps;
 } reach;
