@@ -133,9 +133,8 @@ typedef struct reach {
     cv_u32s first; /* by symbol of the result: 1 + an element of the uses; 0: none */
     cv_keys place; /* of the kernel at hand: base, use */
     cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
-    cv_u64s
-    /* by section of the result, where it is asked: where the variables of its inputs end; 0: those of functions */
-        laid;
+    /* Where it is asked: where variables end, by section of the result; 0: those of functions. */
+    cv_u64s laid;
     bool any; /* some kernel has shared memory */
     uint64_t steps;
 } reach;
