@@ -84,24 +84,24 @@ static bool take(cv_link *link, cv_span image, const char *name)
                                   .finished = true };
     cuvet_content_info content = { .size = sizeof(content) };
     uint64_t extent = 0;
-    cv_cubin picture;
+    cv_cubin parsed;
     cuvet_status status;
 
     cv_ctx_unit(link->ctx, image.len);
     if (cv_classify(link->ctx, image, 0, &content) != CUVET_OK || content.type != CUVET_K_CUBIN)
         return false;
-    cv_cubin_init(&picture);
-    status = cv_cubin_examine(link->ctx, &picture, image, NULL, &extent);
+    cv_cubin_init(&parsed);
+    status = cv_cubin_examine(link->ctx, &parsed, image, NULL, &extent);
     if (status == CUVET_OK)
         cv_cubin_check_tail(link->ctx, image, extent, 0);
     if (status == CUVET_OK)
         status = cv_verdict_status(link->ctx->verdict);
     if (status == CUVET_OK)
-        status = cv_admit(link->ctx, &picture, &wanted);
+        status = cv_admit(link->ctx, &parsed, &wanted);
     if (status == CUVET_OK)
-        status = cv_link_add(link, image, &picture, name);
+        status = cv_link_add(link, image, &parsed, name);
     if (status != CUVET_OK)
-        cv_cubin_free(link->ctx, &picture);
+        cv_cubin_free(link->ctx, &parsed);
     return status == CUVET_OK;
 }
 

@@ -34,7 +34,7 @@ typedef struct fz_link {
     cv_link link;
     size_t from[FZ_OBJECTS];    /* piece of each object that was taken … */
     cv_block image[FZ_OBJECTS]; /* … and its bytes, which a link may write in */
-    cv_block out;               /* of a whole link: the result but for what is lent … */
+    cv_block out;               /* of a whole link: the result but for what is borrowed … */
     cv_slices file;             /* … and all of it */
 } fz_link;
 

@@ -129,7 +129,7 @@ static void check_shared(const cv_link *link)
             const cv_isym *sym = cv_l_isym(link, i);
 
             if (cv_l_shared(link, sym->id)->placed && cv_l_shared(link, sym->id)->sec == osec && sym->size &&
-                cv_l_canon(link, i) == i)
+                cv_l_definition(link, i) == i)
                 range[count++] = (layout_range){ cv_l_shared(link, sym->id)->off,
                                                  cv_sat_add(cv_l_shared(link, sym->id)->off, sym->size) };
         }

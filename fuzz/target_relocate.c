@@ -94,7 +94,7 @@ static bool add_symbols(relocate_world *world)
                         .defined = sec != CV_NONE,
                         .id = i };
         cv_shared_place place = { .placed = SYMBOLS[i].placed };
-        cv_meaning meaning = { .first = i, .last = i, .win = sec == CV_NONE ? CV_NONE : i };
+        cv_resolution_entry entry = { .first = i, .last = i, .win = sec == CV_NONE ? CV_NONE : i };
         cv_osym osym = { .name = name,
                          .sec = sec,
                          .win = sec == CV_NONE ? CV_NONE : i,
@@ -107,7 +107,7 @@ static bool add_symbols(relocate_world *world)
             !cv_u32s_push(mem, &world->link.functions->of, 0) ||
             !cv_u32s_push(mem, &world->link.out->became_sym, i) ||
             !cv_shared_places_push(mem, &world->link.memory->shared, place) ||
-            !cv_meanings_push(mem, &world->link.resolution->mean, meaning) ||
+            !cv_resolution_entries_push(mem, &world->link.resolution->entries, entry) ||
             !cv_osyms_push(mem, &world->link.out->osym, osym))
             return false;
     }

@@ -144,15 +144,15 @@ static void check_winners(const cv_link *link, cuvet_status status, bool *plain)
         FZ_CHECK(group.strong < 2 || status != CUVET_OK, "two strong definitions are refused");
         if (status != CUVET_OK)
             continue;
-        FZ_CHECK(cv_l_mean(link, cv_l_isym(link, i)->name)->first == i, "the first of a name");
-        FZ_CHECK(cv_l_mean(link, cv_l_isym(link, i)->name)->win == group.best, "the best definition wins");
+        FZ_CHECK(cv_l_entry(link, cv_l_isym(link, i)->name)->first == i, "the first of a name");
+        FZ_CHECK(cv_l_entry(link, cv_l_isym(link, i)->name)->win == group.best, "the best definition wins");
     }
 }
 
 /* Number of a name in another link; CV_NONE: it has none. */
 static cv_id name_in(const cv_link *link, cv_span text)
 {
-    for (cv_id count = 0; count < link->resolution->mean.count; count++)
+    for (cv_id count = 0; count < link->resolution->entries.count; count++)
         if (cv_span_eq(cv_l_text(link, count), text))
             return count;
     return CV_NONE;
@@ -161,22 +161,22 @@ static cv_id name_in(const cv_link *link, cv_span text)
 /* The order decides between equals only. */
 static void check_turned(const fz_link *left, const fz_link *right)
 {
-    for (cv_id count = 0; count < left->link.resolution->mean.count; count++) {
-        const cv_meaning *meaning = cv_l_mean(&left->link, count), *other_meaning;
+    for (cv_id count = 0; count < left->link.resolution->entries.count; count++) {
+        const cv_resolution_entry *entry = cv_l_entry(&left->link, count), *other_entry;
         const cv_isym *sym, *target;
         cv_id member;
 
-        if (meaning->first == CV_NONE)
+        if (entry->first == CV_NONE)
             continue;
         member = name_in(&right->link, cv_l_text(&left->link, count));
         FZ_CHECK(member != CV_NONE, "the same names");
-        other_meaning = cv_l_mean(&right->link, member);
-        FZ_CHECK((meaning->win == CV_NONE) == (other_meaning->win == CV_NONE),
+        other_entry = cv_l_entry(&right->link, member);
+        FZ_CHECK((entry->win == CV_NONE) == (other_entry->win == CV_NONE),
                  "defined in both orders or in none");
-        if (meaning->win == CV_NONE)
+        if (entry->win == CV_NONE)
             continue;
-        sym = cv_l_isym(&left->link, meaning->win);
-        target = cv_l_isym(&right->link, other_meaning->win);
+        sym = cv_l_isym(&left->link, entry->win);
+        target = cv_l_isym(&right->link, other_entry->win);
         FZ_CHECK(strength(sym) == strength(target), "as strong");
         if (strength(sym) == 3)
             FZ_CHECK(left->from[sym->obj] == right->from[target->obj] && sym->index == target->index,
@@ -239,8 +239,8 @@ static void run(fz_state *fuzz)
         if (fuzz->pass == 0 && linking.link.inputs->obj.count > 1)
             turn(fuzz, &linking, status, plain);
     }
-    for (cv_id count = 0; count < linking.link.resolution->mean.count; count++)
-        fz_note(fuzz, cv_l_mean(&linking.link, count)->win);
+    for (cv_id count = 0; count < linking.link.resolution->entries.count; count++)
+        fz_note(fuzz, cv_l_entry(&linking.link, count)->win);
     fuzz->ctx.verdict = CUVET_V_CLEAN;
     fz_link_close(&linking);
 }

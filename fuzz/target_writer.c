@@ -117,9 +117,9 @@ static void read_back(fz_state *fuzz, const cv_link *link, cv_span file)
 
     cv_ctx_unit(&fuzz->ctx, file.len);
     cv_cubin_init(&cubin);
-    fuzz->ctx.hollow = true; /* long code is lent by the inputs */
+    fuzz->ctx.no_contents = true; /* long code is borrowed from the inputs */
     status = cv_cubin_examine(&fuzz->ctx, &cubin, file, NULL, &extent);
-    fuzz->ctx.hollow = false;
+    fuzz->ctx.no_contents = false;
     if (status != CUVET_E_LIMIT) {
         FZ_CHECK(status == CUVET_OK && extent == file.len, "what was written can be read");
         FZ_CHECK(fuzz->ctx.n_errors == 0, "without an error");

@@ -103,7 +103,7 @@ static __attribute__((noinline)) void fill_facts(elf_obj *obj, const cv_cubin *c
 
 /* Facts and findings of the whole examination. What cannot be examined can still be shown when its tables are
  * readable. */
-/* Its picture of the cubin is large: kept out of the frame of cuvet_elf_create(). */
+/* The parsed cubin is large: kept out of the frame of cuvet_elf_create(). */
 static __attribute__((noinline)) cuvet_status examine_elf(cv_ctx *ctx, elf_obj *obj, uint64_t count)
 {
     cv_span image = cv_span_of(obj->image, count, 0);

@@ -29,7 +29,7 @@ typedef struct cv_ctx {
     bool stranger;      /* … but is not it: what differs is counted, see cv_ctx_end_profile */
     bool strict;        /* of a link, a finalization, an input for them: what breaks a profile is an error */
     /* Code and data are not in the image, but where they were copied from: nobody looks at them. */
-    bool hollow;
+    bool no_contents;
     uint64_t differences;
     bool advisory;     /* nothing is to be linked: findings about a target are notes */
     const int *cancel; /* read atomically; NULL: cannot be cancelled */

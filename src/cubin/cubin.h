@@ -75,7 +75,7 @@ typedef enum cv_tool {
 
 /* Who wrote the file: by whose profile it is judged. */
 typedef struct cv_producer {
-    uint8_t tool;     /* cv_tool; small types: the picture of a file lies on stacks */
+    uint8_t tool;     /* cv_tool; small types: parsed objects lie on stacks */
     uint8_t profile;  /* cv_profile */
     uint16_t release; /* times ten: 128; 0 unknown */
     bool inferred;    /* said by no note */
@@ -122,7 +122,7 @@ void cv_cubin_free(cv_ctx *ctx, cv_cubin *cubin);
 
 /* Examine the device ELF in 'image' (its start; the file may be followed by padding: *extent gets the true
  * length). Runs every rule of spec/rules_elf.def, rules_tlv.def and rules_note.def; reports all findings it
- * can and returns the first fatal status: OK when the whole picture could be built (findings may have been
+ * can and returns the first fatal status: OK when the whole object could be parsed (findings may have been
  * reported), else MALFORMED, UNSUPPORTED, LIMIT or NOMEM. 'ledger' may be NULL; otherwise every byte of
  * [image.off, image.off + extent) is claimed. The spans of c borrow from image. */
 /* The caller has pushed the path step of the ELF and set the work budget (cv_ctx_unit). */

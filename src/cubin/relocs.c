@@ -55,7 +55,7 @@ static uint64_t field_of(const reloc_batch *batch, const cv_elf_reloc *reloc, co
     unsigned bit = facts->pos, bits = facts->bits, low;
     uint64_t value;
 
-    if (batch->ctx->hollow || !cv_reloc_has(facts, CV_USE_WHOLE))
+    if (batch->ctx->no_contents || !cv_reloc_has(facts, CV_USE_WHOLE))
         return 0;
     low = bit / 8;
     value = cv_u64_at(batch->target, cv_sat_add(reloc->off, low)) >> bit % 8;
@@ -172,7 +172,7 @@ static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_re
 /* In code the low bits of a place are empty, too. */
 static bool is_empty_rest(const reloc_batch *batch, const cv_reloc_facts *facts)
 {
-    return batch->insn && cv_reloc_has(facts, CV_USE_REST) && !batch->ctx->hollow;
+    return batch->insn && cv_reloc_has(facts, CV_USE_REST) && !batch->ctx->no_contents;
 }
 
 static void check_rest(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,

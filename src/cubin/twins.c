@@ -314,7 +314,7 @@ static cuvet_status check_data(cv_twins *pass, const cv_twin_data *data)
         return CUVET_OK;
     }
     check_relocs(pass, data);
-    if (left->header.off == right->header.off || pass->ctx->hollow || cv_span_eq(native, merc) ||
+    if (left->header.off == right->header.off || pass->ctx->no_contents || cv_span_eq(native, merc) ||
         native.len != merc.len)
         return CUVET_OK;
     return cv_twin_check_bytes(pass, data, CV_R_TWIN_DATA, 8);

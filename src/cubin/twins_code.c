@@ -264,7 +264,7 @@ cuvet_status cv_twin_check_table(cv_twins *pass, uint64_t index)
                       cv_cubin_sec(pass->cubin, native)->header.size);
         return CUVET_OK;
     }
-    if (pass->ctx->hollow ||
+    if (pass->ctx->no_contents ||
         !cv_work(pass->ctx, (uint64_t)cv_twin_count(pass, table.relocs) * TABLE_WORK, sec->header.off))
         return CUVET_OK;
     st = check_places(pass, &table);

@@ -63,7 +63,7 @@ typedef struct cv_linker {
     cv_hosts hosts;
     bool host_info, of_system; /* of_system: the file at hand is a library of the system */
     cv_link_modules module;    /* names of those that took part, terminated */
-    cv_cubin picture;          /* of what is judged */
+    cv_cubin parsed;           /* of what is judged */
     cv_final_options final;    /* of inputs for another member of the family */
     cv_final_tool generator;
     cv_link_compiler ptx;
@@ -73,7 +73,7 @@ typedef struct cv_linker {
     void *emit_user;
     bool begun;
     cv_linker_state state;
-    cv_block out;   /* the result but for the code that is lent from the inputs … */
+    cv_block out;   /* the result but for the code that is borrowed from the inputs … */
     bool whole;     /* … or all of it */
     cv_slices file; /* all of it */
     cuvet_link_result result;

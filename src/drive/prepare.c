@@ -14,12 +14,11 @@ void cv_linker_unit(cv_linker *linker, uint64_t bytes)
     cv_path_push(&linker->ctx, CUVET_P_ELF, false, 0);
 }
 
-/* Is the code of linker->picture, which was admitted, for another machine than that of the link? */
+/* Is the code of linker->parsed, which was admitted, for another machine than that of the link? */
 static bool is_off_target(const cv_linker *linker)
 {
-    return cv_gen_has(linker->picture.gen, CV_GEN_SAYS_WHERE) &&
-           linker->picture.sm != linker->opts.target.sm &&
-           cv_cubin_first(&linker->picture, CV_ROLE_TEXT) != 0;
+    return cv_gen_has(linker->parsed.gen, CV_GEN_SAYS_WHERE) && linker->parsed.sm != linker->opts.target.sm &&
+           cv_cubin_first(&linker->parsed, CV_ROLE_TEXT) != 0;
 }
 
 /* The input was examined when it came, and what was found has been said. */
@@ -31,7 +30,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
         linker->emit(linker->emit_user, diag);
 }
 
-/* Finalize it for the target: in->bytes and linker->picture become those of the result. */
+/* Finalize it for the target: in->bytes and linker->parsed become those of the result. */
 static cuvet_status retarget_input(cv_linker *linker, cv_link_input *in)
 {
     const cv_admit_for wanted = { .target = linker->opts.target,
@@ -52,8 +51,8 @@ static cuvet_status retarget_input(cv_linker *linker, cv_link_input *in)
     if (status == CUVET_OK)
         status = cv_admit(&linker->ctx, &linker->job.result, &wanted);
     if (status == CUVET_OK) {
-        cv_cubin_free(&linker->ctx, &linker->picture);
-        linker->picture = linker->job.result;
+        cv_cubin_free(&linker->ctx, &linker->parsed);
+        linker->parsed = linker->job.result;
         cv_cubin_init(&linker->job.result);
     }
     cv_final_end(&linker->job);
@@ -74,7 +73,7 @@ static cuvet_status retarget_input(cv_linker *linker, cv_link_input *in)
 static cuvet_status examine_input(cv_linker *linker, cv_span image)
 {
     uint64_t extent = 0;
-    cuvet_status status = cv_cubin_examine(&linker->ctx, &linker->picture, image, NULL, &extent);
+    cuvet_status status = cv_cubin_examine(&linker->ctx, &linker->parsed, image, NULL, &extent);
 
     if (status == CUVET_OK)
         cv_cubin_check_tail(&linker->ctx, image, extent, 0);
@@ -112,13 +111,13 @@ static cuvet_status judge_input(cv_linker *linker, cv_link_input *in, bool exami
     if (status == CUVET_OK && !examined)
         status = examine_input(linker, image);
     if (status == CUVET_OK)
-        status = cv_admit(&linker->ctx, &linker->picture, &wanted);
+        status = cv_admit(&linker->ctx, &linker->parsed, &wanted);
     if (status == CUVET_OK && is_off_target(linker))
         status = retarget_input(linker, in);
     if (status == CUVET_OK)
-        status = cv_link_add(&linker->link, in->bytes.span, &linker->picture, (const char *)in->name.mem);
+        status = cv_link_add(&linker->link, in->bytes.span, &linker->parsed, (const char *)in->name.mem);
     if (status != CUVET_OK)
-        cv_cubin_free(&linker->ctx, &linker->picture);
+        cv_cubin_free(&linker->ctx, &linker->parsed);
     return status;
 }
 
@@ -137,7 +136,7 @@ static cuvet_status add_input(cv_linker *linker, cv_link_input *in, cv_span name
     if (status == CUVET_OK)
         status = judge_input(linker, in, examined, known);
     else if (examined)
-        cv_cubin_free(&linker->ctx, &linker->picture);
+        cv_cubin_free(&linker->ctx, &linker->parsed);
     if (status == CUVET_OK && cv_link_inputs_push(&linker->ctx.mem, &linker->input, *in)) {
         cv_islands_keep(&linker->islands);
         return CUVET_OK;
@@ -171,13 +170,13 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
     if (linker->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
     cv_linker_unit(linker, count);
-    cv_cubin_init(&linker->picture);
+    cv_cubin_init(&linker->parsed);
     if (count > linker->ctx.lim.input)
         status = cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, count, linker->ctx.lim.input);
     else if (piece->choice)
-        status = cv_input_move_out(piece->choice, &linker->ctx, &in.bytes, &linker->picture);
+        status = cv_input_move_out(piece->choice, &linker->ctx, &in.bytes, &linker->parsed);
     else if (piece->scan)
-        status = cv_scan_move_out(piece->scan, &linker->ctx, &in.bytes, &linker->picture);
+        status = cv_scan_move_out(piece->scan, &linker->ctx, &in.bytes, &linker->parsed);
     else if (piece->src)
         status = load_whole(linker, piece->src, &in.bytes);
     else

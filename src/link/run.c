@@ -63,7 +63,7 @@ void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options)
     link->out->shstrtab = link->out->strtab = link->out->symtab = link->out->symtab_shndx = CV_NONE;
 }
 
-cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name)
+cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *parsed, const char *name)
 {
     cv_lobj *obj;
 
@@ -71,7 +71,7 @@ cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, 
         return cv_l_nomem(link);
     link->inputs->obj.count++;
     obj = cv_l_obj(link, link->inputs->obj.count - 1);
-    *obj = (cv_lobj){ .image = image, .name = name, .cubin = *picture, .extent = picture->extent };
+    *obj = (cv_lobj){ .image = image, .name = name, .cubin = *parsed, .extent = parsed->extent };
     cv_keys_free(&link->ctx->mem, &obj->cubin.by_off); /* scratch of the examination */
     return CUVET_OK;
 }
@@ -191,7 +191,7 @@ void cv_link_end(cv_link *link)
     cv_lobjs_free(mem, &link->inputs->obj);
     cv_isecs_free(mem, &link->inputs->isec);
     cv_isyms_free(mem, &link->inputs->isym);
-    cv_meanings_free(mem, &link->resolution->mean);
+    cv_resolution_entries_free(mem, &link->resolution->entries);
     cv_u32s_free(mem, &link->resolution->next);
     cv_u8s_free(mem, &link->resolution->beaten);
     cv_lfns_free(mem, &link->functions->fn);

@@ -22,10 +22,10 @@ typedef struct cv_link {
 } cv_link;
 
 void cv_link_begin(cv_link *link, cv_ctx *ctx, const cv_link_options *options);
-/* An object and its picture, examined and admitted, which becomes the link's. The image must stay until the
- * end. Nothing is written in it: long code is lent to the result, but for the pieces that relocations patch.
- * @return OK · NOMEM · LIMIT, and the picture stays the caller's */
-CV_MUST cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *picture, const char *name);
+/* An object as it was parsed, examined and admitted, which becomes the link's. The image must stay until the
+ * end. Nothing is written in it: the result borrows long code, but for the pieces that relocations patch.
+ * @return OK · NOMEM · LIMIT, and the parsed object stays the caller's */
+CV_MUST cuvet_status cv_link_add(cv_link *link, cv_span image, const cv_cubin *parsed, const char *name);
 /* Before the recipe: does an object refer to a function that none defines, and that the driver does not
  * provide? out: those that do not count, by number. */
 CV_MUST cuvet_status cv_link_lacks_functions(const cv_link *link, const cv_u8s *out, bool *lacks);
@@ -42,7 +42,7 @@ CV_MUST bool cv_link_is_checked(uint64_t index);
 /* What must hold after a stage: OK, or INTERNAL, reported. */
 CV_MUST cuvet_status cv_link_check(cv_link *link, uint64_t index);
 /* @return OK: *file is the result, put together of *out, which is as long as the file and has everything but
- * the code that is lent, and of the images · REFUSED · LIMIT · NOMEM · INTERNAL */
+ * the code that is borrowed, and of the images · REFUSED · LIMIT · NOMEM · INTERNAL */
 CV_MUST cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *file);
 /* The call graph, told: cv_calls_tell(). */
 CV_MUST cuvet_status cv_link_callgraph(const cv_link *link, const cuvet_callgraph_sink *sink);

@@ -360,7 +360,7 @@ static bool code_byte(cv_link *link)
     EACH(i, &link->out->osec)
     {
         const cv_osec *osec = cv_l_osec(link, i);
-        uint8_t *at = osec->group == CV_G_CODE && !osec->dead && !osec->lent && osec->size
+        uint8_t *at = osec->group == CV_G_CODE && !osec->dead && !osec->borrowed && osec->size
                           ? cv_block_at(link->file->block, osec->off, 1)
                           : NULL;
 
@@ -394,11 +394,11 @@ static bool other_definition(cv_link *link)
     EACH(i, &link->inputs->isym)
     {
         const cv_isym *sym = cv_l_isym(link, i);
-        cv_meaning *entry;
+        cv_resolution_entry *entry;
 
         if (cv_l_bind(sym) == CV_STB_LOCAL || !sym->defined || sym->sec == CV_NONE)
             continue;
-        entry = cv_meanings_at(&link->resolution->mean, sym->name);
+        entry = cv_resolution_entries_at(&link->resolution->entries, sym->name);
         if (entry->win != i && entry->win != CV_NONE && cv_l_bind(sym) == CV_STB_WEAK) {
             entry->win = (cv_id)i;
             return true;

@@ -9,7 +9,7 @@ static bool byte_of(cv_link *link, uint64_t group, uint64_t at)
 {
     for (uint64_t i = link->out->osec.count; i > 0; i--) {
         const cv_osec *osec = cv_l_osec(link, i - 1);
-        uint8_t *byte = osec->group == (cv_group)group && !osec->dead && !osec->lent && osec->size > at
+        uint8_t *byte = osec->group == (cv_group)group && !osec->dead && !osec->borrowed && osec->size > at
                             ? cv_block_at(link->file->block, osec->off + at, 1)
                             : NULL;
 

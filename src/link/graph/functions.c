@@ -40,7 +40,7 @@ static void take_code(const cv_view_functions *view, const cv_isym *sym, cv_id f
     if (!function->has_def)
         function->owner = code->owner;
     function->has_def = true;
-    if (cv_l_canon(view, sym->id) == sym->id) {
+    if (cv_l_definition(view, sym->id) == sym->id) {
         function->def = sym->id;
         return;
     }

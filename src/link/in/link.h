@@ -79,14 +79,14 @@ typedef struct cv_isym {
 CV_VEC(cv_isyms, cv_isym);
 
 /* What a name means, all inputs together. */
-typedef struct cv_meaning {
+typedef struct cv_resolution_entry {
     cv_id first, last; /* global symbols of the inputs */
     cv_id win;
     cv_id strong, weak, common; /* first strong definition, best weak one, first common */
     bool loose_size;            /* some declarations say nothing of a size that others name */
-} cv_meaning;
+} cv_resolution_entry;
 
-CV_VEC(cv_meanings, cv_meaning);
+CV_VEC(cv_resolution_entries, cv_resolution_entry);
 
 /* Names as numbers. Entering one changes none that is there. */
 struct cv_part_names {
@@ -103,9 +103,9 @@ struct cv_part_inputs {
 
 /* Which definition a name stands for. */
 struct cv_part_resolution {
-    cv_meanings mean; /* by name */
-    cv_u32s next;     /* by symbol: the next one with the same name, in the order of the inputs */
-    cv_u8s beaten;    /* by symbol: an earlier definition is as good, or better */
+    cv_resolution_entries entries; /* by name */
+    cv_u32s next;  /* by symbol: the next one with the same name, in the order of the inputs */
+    cv_u8s beaten; /* by symbol: an earlier definition is as good, or better */
     bool reserved;
     bool unnamed; /* an input has a global symbol without a name */
 };
@@ -128,11 +128,11 @@ struct cv_part_resolution {
 CV_LINK_ELEMENT(inputs, cv_lobj, obj, cv_lobjs, obj);
 CV_LINK_ELEMENT(inputs, cv_isec, isec, cv_isecs, isec);
 CV_LINK_ELEMENT(inputs, cv_isym, isym, cv_isyms, isym);
-CV_LINK_ELEMENT(resolution, cv_meaning, mean, cv_meanings, mean);
-#define cv_l_obj(view_, index)  CV_LINK_WAY(inputs, obj, view_, index)
-#define cv_l_isec(view_, index) CV_LINK_WAY(inputs, isec, view_, index)
-#define cv_l_isym(view_, index) CV_LINK_WAY(inputs, isym, view_, index)
-#define cv_l_mean(view_, index) CV_LINK_WAY(resolution, mean, view_, index)
+CV_LINK_ELEMENT(resolution, cv_resolution_entry, entry, cv_resolution_entries, entries);
+#define cv_l_obj(view_, index)   CV_LINK_WAY(inputs, obj, view_, index)
+#define cv_l_isec(view_, index)  CV_LINK_WAY(inputs, isec, view_, index)
+#define cv_l_isym(view_, index)  CV_LINK_WAY(inputs, isym, view_, index)
+#define cv_l_entry(view_, index) CV_LINK_WAY(resolution, entry, view_, index)
 /* Of a symbol: the next one with its name. */
 #define cv_l_next_of(view_, id) (*cv_u32s_get(&(view_)->resolution->next, (id)))
 #define cv_l_text(view_, name)  cv_names_text(&(view_)->names->set, (name))
@@ -187,8 +187,8 @@ static inline bool cv_l_is_reserved(const cv_isym *sym)
 }
 /* A variable of this file that is not in this file, nor in any memory: libcudadevrt has one,
  * .nv.ptx.const0.size. Nobody asks what is at its place: the linker's number for it goes into the code
- * (cv_link_nowhere). */
-static inline bool cv_l_is_nowhere(const cv_isym *sym)
+ * (cv_link_undefined_local). */
+static inline bool cv_l_is_undefined_local(const cv_isym *sym)
 {
     return sym->index != 0 && cv_l_bind(sym) == CV_STB_LOCAL && !sym->defined &&
            (sym->other & CV_STO_SPACE) == 0 &&
@@ -213,18 +213,18 @@ static inline cv_span cv_in_body(const cv_part_inputs *inputs, const cv_isec *is
 #define cv_l_body(view_, isec) cv_in_body((view_)->inputs, (isec))
 
 /* The definition that stands for a symbol: its own when it is local or won, else the winner, else itself. */
-static inline cv_id cv_in_canon(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
-                                cv_id isym)
+static inline cv_id cv_in_definition(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                                     cv_id isym)
 {
     const cv_isym *sym = cv_l_isym_get(inputs, isym);
     cv_id win;
 
     if (cv_l_bind(sym) == CV_STB_LOCAL)
         return isym;
-    win = cv_l_mean_get(resolution, sym->name)->win;
+    win = cv_l_entry_get(resolution, sym->name)->win;
     return win == CV_NONE ? isym : win;
 }
-#define cv_l_canon(view_, isym) cv_in_canon((view_)->inputs, (view_)->resolution, (isym))
+#define cv_l_definition(view_, isym) cv_in_definition((view_)->inputs, (view_)->resolution, (isym))
 
 /* 'count' numbers, none of them of anything. */
 CV_MUST bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count);
@@ -250,7 +250,7 @@ void cv_in_leave_out(cv_ctx *ctx, cv_part_inputs *inputs, const cv_u8s *out);
 /* resolve.c. */
 /* The largest size and alignment of the common variables of a name. */
 void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
-                          const cv_meaning *entry, uint64_t *size, uint64_t *align);
+                          const cv_resolution_entry *entry, uint64_t *size, uint64_t *align);
 /* A reference that no input has to satisfy: the driver does, or nobody needs it. */
 CV_MUST bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_names *names,
                                       const cv_part_inputs *inputs, const cv_part_resolution *resolution,

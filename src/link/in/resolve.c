@@ -83,7 +83,7 @@ static bool sizes_differ(const cv_view_resolve *view, const cv_isym *sym, const 
 /* Where there is a definition, a common variable is compared with that, when all declarations are known. */
 static bool is_judged_later(const cv_view_resolve *view, const cv_isym *sym, const cv_isym *function)
 {
-    cv_id win = cv_l_mean(view, sym->name)->win;
+    cv_id win = cv_l_entry(view, sym->name)->win;
 
     return (sym->common || function->common) && win != CV_NONE && !cv_l_isym(view, win)->common;
 }
@@ -110,7 +110,8 @@ static void compare_declarations(const cv_view_resolve *view, const cv_isym *sym
     }
 }
 
-static void consider_definition(const cv_view_resolve *view, cv_meaning *entry, cv_id id, const cv_isym *sym)
+static void consider_definition(const cv_view_resolve *view, cv_resolution_entry *entry, cv_id id,
+                                const cv_isym *sym)
 {
     if (!sym->defined)
         return;
@@ -145,14 +146,14 @@ static bool takes_part(const cv_view_resolve *view, const cv_isym *sym)
 static void resolve_symbol(const cv_view_resolve *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
-    cv_meaning *entry;
+    cv_resolution_entry *entry;
 
     if (!takes_part(view, sym)) {
         view->resolution->unnamed =
             view->resolution->unnamed || (sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL);
         return;
     }
-    entry = cv_l_mean(view, sym->name);
+    entry = cv_l_entry(view, sym->name);
     if (entry->first == CV_NONE) {
         entry->first = id;
     } else {
@@ -169,7 +170,7 @@ static void resolve_symbol(const cv_view_resolve *view, cv_id id)
 }
 
 void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
-                          const cv_meaning *entry, uint64_t *size, uint64_t *align)
+                          const cv_resolution_entry *entry, uint64_t *size, uint64_t *align)
 {
     *size = *align = 0;
     for (cv_id i = entry->first; i != CV_NONE; i = *cv_u32s_get(&resolution->next, i)) {
@@ -185,8 +186,8 @@ void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution
 /* The area that sm_90 and later set aside: every kernel with shared memory has it once an input names it. */
 static bool mentions_reserved(const cv_view_resolve *view)
 {
-    for (cv_id count = 0; count < view->resolution->mean.count; count++)
-        if (cv_l_mean(view, count)->first != CV_NONE &&
+    for (cv_id count = 0; count < view->resolution->entries.count; count++)
+        if (cv_l_entry(view, count)->first != CV_NONE &&
             cv_span_eq_str(cv_l_text(view, count), ".nv.reservedSmem.offset0"))
             return true;
     for (cv_id i = 0; i < view->inputs->obj.count; i++)
@@ -205,7 +206,7 @@ static bool is_aligned(const cv_view_resolve *view, const cv_isym *win, uint64_t
 
 /* The first declaration of a name says nothing of its size where it has none, or where it is common: others
  * that agree with it may disagree with the definition. */
-static void compare_with_winner(const cv_view_resolve *view, const cv_meaning *entry)
+static void compare_with_winner(const cv_view_resolve *view, const cv_resolution_entry *entry)
 {
     const cv_isym *win = cv_l_isym(view, entry->win);
 
@@ -224,16 +225,18 @@ static void compare_with_winner(const cv_view_resolve *view, const cv_meaning *e
 
 static bool begin_entries(const cv_view_resolve *view)
 {
-    static const cv_meaning NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, false };
+    static const cv_resolution_entry NOTHING = {
+        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, false
+    };
     cv_part_resolution *resolution = view->resolution;
     cv_mem *mem = &view->ctx->mem;
 
     if (!cv_l_fill_none(mem, &resolution->next, view->inputs->isym.count) ||
         !cv_u8s_fill(mem, &resolution->beaten, view->inputs->isym.count) ||
-        !cv_meanings_room(mem, &resolution->mean, view->names->set.list.count))
+        !cv_resolution_entries_room(mem, &resolution->entries, view->names->set.list.count))
         return false;
-    while (resolution->mean.count < view->names->set.list.count)
-        if (!cv_meanings_push(mem, &resolution->mean, NOTHING))
+    while (resolution->entries.count < view->names->set.list.count)
+        if (!cv_resolution_entries_push(mem, &resolution->entries, NOTHING))
             return false;
     return true;
 }
@@ -255,8 +258,8 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
             return CUVET_E_REFUSED;
     }
     before = view->ctx->n_errors;
-    for (cv_id count = 0; count < view->resolution->mean.count; count++) {
-        const cv_meaning *entry = cv_l_mean(view, count);
+    for (cv_id count = 0; count < view->resolution->entries.count; count++) {
+        const cv_resolution_entry *entry = cv_l_entry(view, count);
 
         if (entry->loose_size && entry->win != CV_NONE &&
             cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT)
@@ -269,8 +272,8 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
 /* Checker: the winner of a name is one of its definitions, and no better one is left. */
 bool cv_stage_resolve_holds(const cv_check_resolve *view)
 {
-    for (cv_id count = 0; count < view->resolution->mean.count; count++) {
-        const cv_meaning *entry = cv_l_mean(view, count);
+    for (cv_id count = 0; count < view->resolution->entries.count; count++) {
+        const cv_resolution_entry *entry = cv_l_entry(view, count);
         bool strong = false, any = false;
 
         for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(view, i)) {
@@ -293,7 +296,7 @@ bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_name
                               const cv_part_inputs *inputs, const cv_part_resolution *resolution,
                               const cv_isym *sym)
 {
-    const cv_meaning *entry = cv_l_mean_get(resolution, sym->name);
+    const cv_resolution_entry *entry = cv_l_entry_get(resolution, sym->name);
     const cv_isym *first;
 
     if (entry->win != CV_NONE)

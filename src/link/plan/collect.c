@@ -31,7 +31,7 @@ static cv_id global_symbol(const cv_view_collect *view, cv_id id)
 
     if (out != CV_NONE)
         return out;
-    osym = symbol_from(sym, id, cv_l_mean(view, sym->name)->win);
+    osym = symbol_from(sym, id, cv_l_entry(view, sym->name)->win);
     out = cv_l_new_osym(view, &osym);
     if (out == CV_NONE)
         return CV_NONE;
@@ -100,7 +100,7 @@ static cuvet_status take_definition(const cv_view_collect *view, cv_id id, cv_id
     if (cv_l_bind(sym) == CV_STB_LOCAL && cv_elf_code_symbol(sec->info) != sym->index)
         return cv_link_refuse_section(view, sym->sec, CV_R_LINK_SECTION, sec->type);
     cv_l_became(view, sym->sec)->out = code;
-    if (cv_l_canon(view, id) != id) {
+    if (cv_l_definition(view, id) != id) {
         cv_l_became(view, sym->sec)->lost = true;
         return CUVET_OK;
     }
@@ -162,7 +162,7 @@ static bool is_hidden(const cv_isym *sym)
 
 /* A relocatable link keeps the name of what nobody will ever define. The size of the bank is one symbol,
  * however many inputs ask for it. */
-static cuvet_status collect_nowhere(const cv_view_collect *view, cv_id id)
+static cuvet_status collect_undefined_local(const cv_view_collect *view, cv_id id)
 {
     bool bank_size = cv_link_is_bank_size(view, cv_l_isym(view, id));
     cv_id sym = bank_size ? view->out->bank_size : CV_NONE;
@@ -195,7 +195,8 @@ static cuvet_status collect_local(const cv_view_collect *view, cv_id id)
     cv_id sym;
 
     if (isym->sec == CV_NONE)
-        return view->options->relocatable && cv_l_is_nowhere(isym) ? collect_nowhere(view, id) : CUVET_OK;
+        return view->options->relocatable && cv_l_is_undefined_local(isym) ? collect_undefined_local(view, id)
+                                                                           : CUVET_OK;
     if (is_of_beaten(view, isym)) /* its section comes, if at all, when the symbols are through */
         return CUVET_OK;
     st = cv_collect_section(view, isym->sec);
@@ -232,7 +233,7 @@ static bool is_zero_memory(const cv_view_collect *view, const cv_isec *isec)
 static bool comes_late(const cv_view_collect *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
-    const cv_meaning *entry = cv_l_mean(view, sym->name);
+    const cv_resolution_entry *entry = cv_l_entry(view, sym->name);
 
     return sym->sec != CV_NONE && cv_l_bind(sym) == CV_STB_WEAK &&
            is_zero_memory(view, cv_l_isec(view, sym->sec)) &&
@@ -255,7 +256,7 @@ static cuvet_status collect_global(const cv_view_collect *view, cv_id id)
     if (st != CUVET_OK)
         return st;
     if ((sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && sym->sec == CV_NONE && sym->size == 0 &&
-        cv_l_mean(view, sym->name)->win == CV_NONE) {
+        cv_l_entry(view, sym->name)->win == CV_NONE) {
         cv_id debug = cv_collect_debug_shared(view);
 
         if (debug == CV_NONE)
@@ -265,7 +266,7 @@ static cuvet_status collect_global(const cv_view_collect *view, cv_id id)
     }
     view->out->has_common =
         view->out->has_common ||
-        (sym->common && cv_l_isym(view, cv_l_mean(view, sym->name)->win)->common); /* not beaten */
+        (sym->common && cv_l_isym(view, cv_l_entry(view, sym->name)->win)->common); /* not beaten */
     out = global_symbol(view, id);
     *cv_l_became_sym(view, id) = out;
     return out == CV_NONE ? cv_l_nomem(view) : CUVET_OK;
@@ -449,7 +450,7 @@ static void check_parameters(const cv_view_collect *view)
 
         if (cv_l_type(sym) != CV_STT_FUNC || !(sym->other & CV_STO_ENTRY) || sym->sec == CV_NONE)
             continue;
-        winner = cv_l_isym(view, cv_l_canon(view, i));
+        winner = cv_l_isym(view, cv_l_definition(view, i));
         if (winner != sym && winner->sec != CV_NONE &&
             parameters(view, cv_l_isec(view, sym->sec)) != parameters(view, cv_l_isec(view, winner->sec)))
             cv_link_say(view, i, CV_R_LINK_PARAMETERS, parameters(view, cv_l_isec(view, sym->sec)),
@@ -523,7 +524,7 @@ bool cv_stage_collect_holds(const cv_check_collect *view)
             !cv_l_below(cv_l_fn_of(view, sym->id), view->functions->fn.count))
             return false;
         if (has_no_memory(view, sym) &&
-            (cv_l_bind(sym) == CV_STB_LOCAL || cv_l_mean(view, sym->name)->win == i))
+            (cv_l_bind(sym) == CV_STB_LOCAL || cv_l_entry(view, sym->name)->win == i))
             return false; /* a variable that is wanted */
     }
     for (cv_id i = 0; i < view->functions->fn.count; i++) {

@@ -72,7 +72,7 @@ static bool is_orphan(const cv_view_collect *view, const scan_table *table, cons
         listed = cv_span_eq_str(name, CV_AT(NAMES, i));
     if (!listed)
         return false;
-    win = cv_l_mean(view, sym->name)->win;
+    win = cv_l_entry(view, sym->name)->win;
     return win != CV_NONE && cv_l_isym(view, win)->obj < sym->obj;
 }
 
@@ -80,7 +80,7 @@ static bool is_orphan(const cv_view_collect *view, const scan_table *table, cons
 bool cv_collect_is_twice(const cv_view_collect *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
-    const cv_meaning *entry = cv_l_mean(view, sym->name);
+    const cv_resolution_entry *entry = cv_l_entry(view, sym->name);
 
     return cv_l_bind(sym) == CV_STB_WEAK && entry->weak != CV_NONE && entry->weak < id &&
            (entry->strong == CV_NONE || entry->strong > id) && entry->win != id;

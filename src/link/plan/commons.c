@@ -10,7 +10,7 @@ static void place_common(const cv_view_commons *view, cv_id sym, cv_osec *osec)
     cv_osym *osym = cv_l_osym(view, sym);
     uint64_t align;
 
-    cv_link_largest_common(view, cv_l_mean(view, osym->name), &osym->size, &align);
+    cv_link_largest_common(view, cv_l_entry(view, osym->name), &osym->size, &align);
     osym->value = cv_sat_align(osec->size, cv_max(align, 1));
     osym->common = true;
     osec->size = cv_sat_add(osym->value, osym->size);

@@ -114,7 +114,7 @@ static cuvet_status read_function(debug_framer *framer, uint64_t index, uint64_t
 
     for (; *row < framer->rels.count && cv_keys_at(&framer->rels, *row)->key < piece->end; ++*row) {
         cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&framer->rels, *row)->index);
-        const cv_isym *sym = cv_l_isym(view, cv_l_canon(view, rel->sym));
+        const cv_isym *sym = cv_l_isym(view, cv_l_definition(view, rel->sym));
 
         rel->gone = !frame->common && rel->off == piece->at + CV_FRAME_POINTER;
         if (rel->gone)

@@ -155,7 +155,7 @@ static cuvet_status choose(debug_liner *liner)
 
         for (; at < liner->rels.count && cv_keys_at(&liner->rels, at)->key < piece->end; at++) {
             const cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&liner->rels, at)->index);
-            const cv_isym *sym = cv_l_isym(view, cv_l_canon(view, rel->sym));
+            const cv_isym *sym = cv_l_isym(view, cv_l_definition(view, rel->sym));
 
             liner->at = rel->target;
             if (rows->header && cv_sat_add(rel->off, 4) == piece->end)

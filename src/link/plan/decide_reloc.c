@@ -104,7 +104,7 @@ static bool constant(const relocate_job *job, uint64_t *value, uint64_t *bank)
     }
     if (!cv_l_is_constant(sym) || !job->osym || job->osym->sec == CV_NONE)
         return false;
-    winner = cv_l_isym(job->view, cv_l_canon(job->view, (cv_id)(job->rel->sym)));
+    winner = cv_l_isym(job->view, cv_l_definition(job->view, (cv_id)(job->rel->sym)));
     if (winner->sec == CV_NONE)
         return false;
     *bank = section_of(job->view, winner)->bank;
@@ -122,7 +122,7 @@ static uint64_t shared_offset(const relocate_job *job, const cv_isym *sym)
     if (sym->sec != CV_NONE)
         return 0;
     if (job->view->options->debug) /* one place for all */
-        return cv_l_shared(job->view, cv_l_mean(job->view, sym->name)->first)->off;
+        return cv_l_shared(job->view, cv_l_entry(job->view, sym->name)->first)->off;
     return job->target->fn == CV_NONE ? UINT64_MAX : cv_l_fn_memory(job->view, job->target->fn)->extern_off;
 }
 
@@ -136,7 +136,7 @@ bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym)
 static bool may_lose(const relocate_job *job)
 {
     return job->view->options->relocatable && cv_l_bind(job->sym) != CV_STB_LOCAL &&
-           cv_l_bind(cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym))) == CV_STB_WEAK;
+           cv_l_bind(cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym))) == CV_STB_WEAK;
 }
 
 /* A section that the link puts together itself, without a place in memory. */
@@ -161,7 +161,7 @@ static uint64_t shown_offset(const relocate_job *job, const cv_isym *sym)
     if (cv_l_shared(job->view, sym->id)->placed)
         return cv_l_shared(job->view, sym->id)->off;
     return sym->sec == CV_NONE && job->view->options->debug && job->osym
-               ? cv_l_shared(job->view, cv_l_mean(job->view, job->osym->name)->first)->off
+               ? cv_l_shared(job->view, cv_l_entry(job->view, job->osym->name)->first)->off
                : UINT64_MAX;
 }
 
@@ -179,15 +179,15 @@ static bool is_given_up(const relocate_job *job)
  * kernels, or what is counted in a table that is not there. */
 static bool names_nothing(const relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
+    const cv_isym *definition = cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym));
 
     if (cv_reloc_has(job->facts, CV_USE_TABLE) || cv_l_is_texture(job->sym) ||
         (job->sym->sec != CV_NONE && cv_l_became(job->view, job->sym->sec)->table))
         return true;
-    if (!cv_l_is_shared(job->sym) || (canon->sec != CV_NONE && job->view->options->relocatable))
+    if (!cv_l_is_shared(job->sym) || (definition->sec != CV_NONE && job->view->options->relocatable))
         return false;
-    if (canon->sec != CV_NONE)
-        return !cv_l_shared(job->view, canon->id)->placed;
+    if (definition->sec != CV_NONE)
+        return !cv_l_shared(job->view, definition->id)->placed;
     if (is_given_up(job))
         return false;
     /* An array is its symbol, where that stays: for a debugger, in debug data, where no kernel gets to. */
@@ -216,18 +216,18 @@ static cv_reloc_class offset_in(relocate_job *job, cv_reloc_class class, uint64_
 /* A shared variable or array. */
 static cv_reloc_class shared_variable(relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
-    uint64_t value = shared_offset(job, canon);
+    const cv_isym *definition = cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym));
+    uint64_t value = shared_offset(job, definition);
 
-    if (is_exact_partial(job) && canon->sec == CV_NONE && !cv_l_is_array(canon))
+    if (is_exact_partial(job) && definition->sec == CV_NONE && !cv_l_is_array(definition))
         return give_up(job, CV_CLASS_SHARED, CV_USE_OFFSET, UINT64_MAX);
     if (job->view->options->relocatable) {
-        if (!job->view->options->compat || (canon->sec == CV_NONE && !is_given_up(job)) || may_lose(job))
+        if (!job->view->options->compat || (definition->sec == CV_NONE && !is_given_up(job)) || may_lose(job))
             return left_alone(job);
-        if (canon->sec == CV_NONE)
-            value = cv_l_shared(job->view, cv_l_mean(job->view, canon->name)->first)->off;
+        if (definition->sec == CV_NONE)
+            value = cv_l_shared(job->view, cv_l_entry(job->view, definition->name)->first)->off;
     } else if (job->target->group == CV_G_DEBUG) {
-        value = shown_offset(job, canon);
+        value = shown_offset(job, definition);
     }
     return offset_in(job, CV_CLASS_SHARED, value);
 }
@@ -235,18 +235,19 @@ static cv_reloc_class shared_variable(relocate_job *job)
 /* A variable in the shared memory of the system. */
 static cv_reloc_class reserved_variable(relocate_job *job)
 {
-    const cv_isym *canon = cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym));
+    const cv_isym *definition = cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym));
 
     if (job->view->options->relocatable)
         return left_alone(job);
-    return offset_in(job, cv_l_shared(job->view, canon->id)->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE,
-                     cv_l_shared(job->view, canon->id)->off);
+    return offset_in(job,
+                     cv_l_shared(job->view, definition->id)->placed ? CV_CLASS_SHARED : CV_CLASS_NO_PLACE,
+                     cv_l_shared(job->view, definition->id)->off);
 }
 
 static cv_reloc_class constant_or_address(relocate_job *job)
 {
     if (is_exact_partial(job) && cv_l_is_constant(job->sym) &&
-        cv_l_isym(job->view, cv_l_canon(job->view, job->rel->sym))->sec == CV_NONE)
+        cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym))->sec == CV_NONE)
         return give_up(job, CV_CLASS_CONSTANT, CV_USE_BANK, UINT64_MAX);
     if (may_lose(job) || !constant(job, &job->value, &job->bank))
         return left_alone(job);
@@ -259,10 +260,10 @@ static cv_reloc_class variable(relocate_job *job)
 {
     bool later = job->view->options->relocatable && !job->view->options->compat;
 
-    if (cv_l_is_nowhere(job->sym)) {
+    if (cv_l_is_undefined_local(job->sym)) {
         if (later && cv_link_is_bank_size(job->view, job->sym)) /* the bank may grow */
             return left_alone(job);
-        return offset_in(job, CV_CLASS_UNDEFINED_LOCAL, cv_link_nowhere(job->view, job->sym));
+        return offset_in(job, CV_CLASS_UNDEFINED_LOCAL, cv_link_undefined_local(job->view, job->sym));
     }
     if (cv_l_is_reserved(job->sym))
         return reserved_variable(job);
@@ -415,7 +416,7 @@ bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv
         known = decide_one(&job);
     fix->dead = job.dead;
     fix->type = final_type(&job);
-    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_nowhere(job.sym) &&
+    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_undefined_local(job.sym) &&
                     (fix->given_up || !names_nothing(&job)) &&
                     (cv_l_has(view, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(job.sym)) &&
                     !cv_reloc_has(job.facts, CV_USE_DROPS | CV_USE_CLEARS);

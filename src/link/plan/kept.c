@@ -26,11 +26,11 @@ bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn)
 
 bool cv_out_is_bank_size(const cv_part_names *names, const cv_isym *sym)
 {
-    return cv_l_is_nowhere(sym) &&
+    return cv_l_is_undefined_local(sym) &&
            cv_span_eq_str(cv_names_text(&names->set, sym->name), ".nv.ptx.const0.size");
 }
 
-uint64_t cv_out_nowhere(const cv_part_names *names, const cv_part_out *out, const cv_isym *sym)
+uint64_t cv_out_undefined_local(const cv_part_names *names, const cv_part_out *out, const cv_isym *sym)
 {
     return out->bank3 != CV_NONE && cv_out_is_bank_size(names, sym) ? cv_l_osec_get(out, out->bank3)->size
                                                                     : UINT64_MAX;
@@ -55,7 +55,7 @@ static bool drop_section(const cv_keep_facts *view, const cv_osym *osym)
     return osec->dead ||
            ((osec->group == CV_G_NOBITS || osec->group == CV_G_INIT || osec->group == CV_G_CONST ||
              osec->group == CV_G_PARAM || osec->group == CV_G_DEBUG) &&
-            (osec->size == 0 || osec->hollow));
+            (osec->size == 0 || osec->no_contents));
 }
 
 static bool drop_undefined(const cv_keep_facts *view, const cv_osym *osym)

@@ -31,7 +31,7 @@ static cuvet_status make_tables(const cv_view_layout *view)
 }
 
 /* Functions that are not reached take everything of theirs along. */
-static void bury(const cv_view_layout *view)
+static void mark_dead(const cv_view_layout *view)
 {
     for (cv_id i = 0; i < view->functions->fn.count; i++) {
         const cv_lfn *function = cv_l_fn(view, i);
@@ -368,7 +368,7 @@ cuvet_status cv_stage_layout(const cv_view_layout *view)
 {
     cuvet_status st;
 
-    bury(view);
+    mark_dead(view);
     cv_l_osec(view, view->out->prototype)->dead = !needs_prototypes(view);
     cv_l_osec(view, view->out->info)->dead = view->records->program_n == 0;
     if (view->out->compat != CV_NONE)

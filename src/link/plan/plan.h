@@ -118,8 +118,8 @@ typedef struct cv_osec {
     cv_builder bytes; /* made by the link; otherwise the parts */
     bool param;       /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
-    bool lent;         /* its bytes are those of its only part, in the input; what is patched is copied */
-    bool hollow;       /* nothing lies in it, however large it is */
+    bool borrowed;     /* its bytes are those of its only part, in the input; what is patched is copied */
+    bool no_contents;  /* nothing lies in it, however large it is */
     uint32_t reg_byte; /* of code: high byte of sh_info */
 } cv_osec;
 
@@ -353,9 +353,10 @@ CV_MUST bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *
 /* What stands in for a variable that is nowhere: the size of bank 3 for the symbol named so, else all ones.
  */
 CV_MUST bool cv_out_is_bank_size(const cv_part_names *names, const cv_isym *sym);
-CV_MUST uint64_t cv_out_nowhere(const cv_part_names *names, const cv_part_out *out, const cv_isym *sym);
-#define cv_link_is_bank_size(view_, sym) cv_out_is_bank_size((view_)->names, (sym))
-#define cv_link_nowhere(view_, sym)      cv_out_nowhere((view_)->names, (view_)->out, (sym))
+CV_MUST uint64_t cv_out_undefined_local(const cv_part_names *names, const cv_part_out *out,
+                                        const cv_isym *sym);
+#define cv_link_is_bank_size(view_, sym)    cv_out_is_bank_size((view_)->names, (sym))
+#define cv_link_undefined_local(view_, sym) cv_out_undefined_local((view_)->names, (view_)->out, (sym))
 /* Symbol of the output for one of an input, by its index there or by its number; CV_NONE: none. */
 CV_MUST cv_id cv_out_symbol(const cv_part_inputs *inputs, const cv_part_functions *functions,
                             const cv_part_out *out, const cv_lobj *obj, uint32_t index);

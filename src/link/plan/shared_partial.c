@@ -38,7 +38,7 @@ static void sum_sizes(const cv_view_shared_memory *view)
 
         if ((cv_l_is_shared(sym) || cv_l_is_reserved(sym)) && sec &&
             cv_l_became(view, sec->id)->out != CV_NONE && !cv_l_became(view, sec->id)->lost &&
-            cv_l_canon(view, i) == i)
+            cv_l_definition(view, i) == i)
             cv_l_osec(view, cv_l_became(view, sec->id)->out)->size =
                 cv_sat_add(cv_l_osec(view, cv_l_became(view, sec->id)->out)->size, sym->size);
     }
@@ -53,7 +53,7 @@ static void pad_sizes(const cv_view_shared_memory *view)
 
         if (!is_shared_section(view, osec) || osec->dead || osec->size > osec->align)
             continue;
-        osec->hollow = osec->size == 0;
+        osec->no_contents = osec->size == 0;
         osec->size = cv_sat_add(osec->size, osec->align);
     }
 }
@@ -159,7 +159,7 @@ static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance
 
     if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) { /* stage scan_relocs writes a place */
         if (cv_l_fn(view, fn)->kernel)
-            show_array(view, shown, fn, cv_l_mean(view, cv_l_isym(view, sym)->name)->first,
+            show_array(view, shown, fn, cv_l_entry(view, cv_l_isym(view, sym)->name)->first,
                        grow(view, fn, align));
         return CUVET_OK;
     }
@@ -202,7 +202,7 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
         for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(view, rel)->next) {
             cv_id sym = cv_l_irel(view, rel)->sym;
 
-            if (cv_l_is_array(cv_l_isym(view, cv_l_canon(view, sym))))
+            if (cv_l_is_array(cv_l_isym(view, cv_l_definition(view, sym))))
                 st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, rel, align, &shown);
         }
     }

@@ -11,7 +11,7 @@ static bool has_room(const cv_check_shared_memory *view, cv_id id)
     const cv_isym *sym = cv_l_isym(view, id);
 
     return cv_l_is_reserved(sym) && sym->sec != CV_NONE && cv_l_became(view, sym->sec)->out != CV_NONE &&
-           cv_l_canon(view, id) == id;
+           cv_l_definition(view, id) == id;
 }
 
 void cv_shared_place_reserved(const cv_view_shared_memory *view)

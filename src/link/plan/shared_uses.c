@@ -82,19 +82,19 @@ static bool list_use(shared_plan *shared, cv_id sym, cv_id fn)
  * array by name: then each has a unit of its own, otherwise each function that names some. */
 static bool use(shared_plan *shared, cv_id sym, cv_id fn)
 {
-    cv_id canon = cv_l_canon(shared->view, sym);
-    const cv_isym *isym = cv_l_isym(shared->view, canon);
+    cv_id definition = cv_l_definition(shared->view, sym);
+    const cv_isym *isym = cv_l_isym(shared->view, definition);
     bool debug = shared->view->options->debug;
     shared_unit *unit;
 
     if (isym->sec != CV_NONE)
-        return list_use(shared, canon, fn);
-    canon = cv_l_mean(shared->view, isym->name)->first;
-    unit = unit_of(shared, debug ? cv_u32s_at(&shared->named, canon) : cv_u32s_at(&shared->arrays, fn));
+        return list_use(shared, definition, fn);
+    definition = cv_l_entry(shared->view, isym->name)->first;
+    unit = unit_of(shared, debug ? cv_u32s_at(&shared->named, definition) : cv_u32s_at(&shared->arrays, fn));
     if (!unit)
         return false;
     unit->align = cv_max(unit->align, cv_l_isym(shared->view, sym)->value);
-    return !debug || list_use(shared, canon, fn);
+    return !debug || list_use(shared, definition, fn);
 }
 
 static cuvet_status find_uses(shared_plan *shared)
@@ -177,8 +177,8 @@ static bool list_array(shared_plan *shared, cv_id id)
 {
     shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
 
-    return cv_l_mean(shared->view, cv_l_isym(shared->view, id)->name)->first != id ||
-           cv_l_isym(shared->view, cv_l_canon(shared->view, id))->sec != CV_NONE ||
+    return cv_l_entry(shared->view, cv_l_isym(shared->view, id)->name)->first != id ||
+           cv_l_isym(shared->view, cv_l_definition(shared->view, id))->sec != CV_NONE ||
            vars_push(cv_shared_mem(shared), &shared->var, var);
 }
 

@@ -20,14 +20,14 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
     if (view->options->relocatable && view->options->compat && cv_l_is_array(sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
-        osym->value = cv_l_shared(view, cv_l_mean(view, osym->name)->first)->off;
+        osym->value = cv_l_shared(view, cv_l_entry(view, osym->name)->first)->off;
     } else if (cv_out_keeps_extern(view->options, view->resolution, view->memory, sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
         osym->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;
         osym->other = view->options->debug ? 0 : 1;
         osym->value =
-            view->options->debug ? cv_l_shared(view, cv_l_mean(view, osym->name)->first)->off : UINT64_MAX;
+            view->options->debug ? cv_l_shared(view, cv_l_entry(view, osym->name)->first)->off : UINT64_MAX;
         osym->value = cv_wrap_add(osym->value, cv_l_counts_reserved(view) ? view->options->gen->reserved : 0);
     } else if (cv_l_bind(sym) == CV_STB_WEAK && type == CV_STT_OBJECT) {
         osym->info = CV_STB_GLOBAL << 4 |
@@ -63,12 +63,12 @@ static void defined(const cv_view_symbol_values *view, cv_osym *osym)
     osym->size = winner->size;
     osym->other = winner->other;
     if (winner->common) {
-        cv_link_largest_common(view, cv_l_mean(view, osym->name), &osym->size, &osym->value);
+        cv_link_largest_common(view, cv_l_entry(view, osym->name), &osym->size, &osym->value);
         osym->common_kept = true;
         return;
     }
-    if (cv_l_is_nowhere(winner)) {
-        osym->value = cv_link_nowhere(view, winner);
+    if (cv_l_is_undefined_local(winner)) {
+        osym->value = cv_link_undefined_local(view, winner);
         osym->info = CV_STB_LOCAL << 4 | CV_STT_CUDA_OBJECT;
         return;
     }

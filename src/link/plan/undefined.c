@@ -4,8 +4,8 @@
 
 static bool any_undefined(const cv_view_undefined *view)
 {
-    for (cv_id i = 0; i < view->resolution->mean.count && !view->resolution->unnamed; i++) {
-        cv_id first = cv_l_mean(view, i)->first;
+    for (cv_id i = 0; i < view->resolution->entries.count && !view->resolution->unnamed; i++) {
+        cv_id first = cv_l_entry(view, i)->first;
 
         if (first != CV_NONE && !cv_link_may_stay_undefined(view, cv_l_isym(view, first)))
             return true;
@@ -16,7 +16,7 @@ static bool any_undefined(const cv_view_undefined *view)
 /* Once for each name. */
 static void say(const cv_view_undefined *view, cv_u8s *reported, const cv_isym *sym)
 {
-    cv_id first = cv_l_mean(view, sym->name)->first;
+    cv_id first = cv_l_entry(view, sym->name)->first;
 
     if (*cv_u8s_at(reported, sym->name))
         return;
@@ -43,8 +43,8 @@ static void check_relocations(const cv_view_undefined *view, cv_u8s *reported, c
  * dead code names as well. Names of the system are of no space. */
 static void check_variables(const cv_view_undefined *view, cv_u8s *reported)
 {
-    for (cv_id i = 0; i < view->resolution->mean.count; i++) {
-        cv_id first = cv_l_mean(view, i)->first;
+    for (cv_id i = 0; i < view->resolution->entries.count; i++) {
+        cv_id first = cv_l_entry(view, i)->first;
         const cv_isym *sym = first == CV_NONE ? NULL : cv_l_isym(view, first);
 
         if (sym && cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) != 0 &&
@@ -60,7 +60,7 @@ cuvet_status cv_stage_undefined(const cv_view_undefined *view)
 
     if (view->options->relocatable || !any_undefined(view))
         return CUVET_OK;
-    if (!cv_u8s_fill(&view->ctx->mem, &reported, view->resolution->mean.count))
+    if (!cv_u8s_fill(&view->ctx->mem, &reported, view->resolution->entries.count))
         return cv_l_nomem(view);
     for (cv_id i = 0; i < view->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(view, i),

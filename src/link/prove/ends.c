@@ -123,7 +123,7 @@ static cuvet_status add_rooms(cv_prove *prove, cv_u64s *need)
         if (cv_cubin_sec(prove->facts->result, place->sec)->header.align < align)
             return aligned_less(prove, place->sec, align);
         sum = cv_u64s_at(need, place->sec);
-        if (*cv_u32s_get(&prove->facts->canon, prove->first_sym + i) == prove->first_sym + i)
+        if (*cv_u32s_get(&prove->facts->definition, prove->first_sym + i) == prove->first_sym + i)
             *sum = cv_sat_add(*sum, symbol->elf.size);
     }
     return CUVET_OK;

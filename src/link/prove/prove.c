@@ -7,7 +7,7 @@ void cv_prove_facts_free(cv_mem *mem, cv_prove_facts *facts)
     cv_prove_inputs_free(mem, &facts->in);
     cv_prove_places_free(mem, &facts->place);
     cv_u32s_free(mem, &facts->sym);
-    cv_u32s_free(mem, &facts->canon);
+    cv_u32s_free(mem, &facts->definition);
     cv_u64s_free(mem, &facts->shared);
     cv_u64s_free(mem, &facts->table);
 }

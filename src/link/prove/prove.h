@@ -29,7 +29,8 @@ typedef struct cv_prove_facts {
     cv_prove_inputs in;
     cv_prove_places place; /* by section of an input */
     cv_u32s sym;           /* by symbol of an input: the symbol that stands for it; 0: none */
-    cv_u32s canon; /* by symbol of an input, of shared variables: the symbol that defines it, among all */
+    cv_u32s
+        definition; /* by symbol of an input, of shared variables: the symbol that defines it, among all */
     cv_u64s
         shared; /* by symbol of an input, of shared variables: 1 + its place; 0: it depends on the kernel */
     cv_u64s table;       /* by section of an input, of branch tables of device functions: 1 + its place */

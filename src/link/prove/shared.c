@@ -11,17 +11,17 @@ enum { STEPS_MOST = 64 };
 
 cuvet_status cv_prove_use_shared(cv_prove *prove, const cv_prove_reloc *reloc, uint64_t base)
 {
-    uint32_t canon = *cv_u32s_get(&prove->facts->canon, prove->first_sym + reloc->elf.sym);
+    uint32_t definition = *cv_u32s_get(&prove->facts->definition, prove->first_sym + reloc->elf.sym);
     cv_prove_use use = {
-        .fn = prove->here.fn, .var = canon, .base = base, .obj = prove->obj, .sym = reloc->elf.sym
+        .fn = prove->here.fn, .var = definition, .base = base, .obj = prove->obj, .sym = reloc->elf.sym
     };
     uint32_t *last;
 
-    if (use.fn == 0 || canon >= prove->facts->sym.count)
+    if (use.fn == 0 || definition >= prove->facts->sym.count)
         return CUVET_OK;
     if (!prove->used.items && !cv_u32s_fill(&prove->ctx->mem, &prove->used, prove->facts->sym.count))
         return cv_nomem(prove->ctx, 0);
-    last = cv_u32s_at(&prove->used, canon);
+    last = cv_u32s_at(&prove->used, definition);
     /* Code uses a variable many times, one after the other. */
     if (*last != 0 && cv_prove_uses_get(&prove->use, *last - 1)->fn == use.fn &&
         cv_prove_uses_get(&prove->use, *last - 1)->base == base)
@@ -44,7 +44,7 @@ bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t *place)
 }
 
 /* The definition of a variable: size and alignment, and whose name it has. */
-static cv_elf_symbol definition(const cv_prove *prove, uint32_t canon)
+static cv_elf_symbol definition_at(const cv_prove *prove, uint32_t definition)
 {
     uint64_t low = 0, high = prove->facts->in.count;
     const cv_prove_input *input;
@@ -53,13 +53,13 @@ static cv_elf_symbol definition(const cv_prove *prove, uint32_t canon)
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (cv_prove_inputs_get(&prove->facts->in, middle)->first_sym <= canon)
+        if (cv_prove_inputs_get(&prove->facts->in, middle)->first_sym <= definition)
             low = middle;
         else
             high = middle;
     }
     input = cv_prove_inputs_get(&prove->facts->in, low);
-    cv_elf_read_symbol(input->cubin->symtab, false, canon - input->first_sym, &symbol);
+    cv_elf_read_symbol(input->cubin->symtab, false, definition - input->first_sym, &symbol);
     return symbol;
 }
 
@@ -106,7 +106,7 @@ static cuvet_status check_uses(cv_prove *prove)
         return cv_nomem(prove->ctx, 0);
     for (uint64_t i = 0; i < prove->use.count && status == CUVET_OK; i++) {
         cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
-        cv_elf_symbol symbol = definition(prove, use->var);
+        cv_elf_symbol symbol = definition_at(prove, use->var);
         uint64_t *place = cv_u64s_at(&at, use->var);
 
         use->array = symbol.shndx == CV_SHN_UNDEF;

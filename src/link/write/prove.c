@@ -44,7 +44,7 @@ static uint64_t shared_hint(const cv_view_prove *view, cv_id index)
 
     if (!is_in_shared(cv_l_isym(view, index)))
         return 0;
-    place = cv_shared_places_get(&view->memory->shared, cv_l_canon(view, index));
+    place = cv_shared_places_get(&view->memory->shared, cv_l_definition(view, index));
     return place->placed ? cv_sat_add(place->off, 1) : 0;
 }
 
@@ -55,7 +55,7 @@ static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv
     bool ok = cv_prove_inputs_room(mem, &facts->in, view->inputs->obj.count) &&
               cv_prove_places_room(mem, &facts->place, view->inputs->isec.count) &&
               cv_u32s_room(mem, &facts->sym, view->inputs->isym.count) &&
-              cv_u32s_room(mem, &facts->canon, view->inputs->isym.count);
+              cv_u32s_room(mem, &facts->definition, view->inputs->isym.count);
 
     for (uint64_t i = 0; i < view->inputs->obj.count && ok; i++) {
         const cv_lobj *obj = cv_l_obj(view, i);
@@ -82,8 +82,8 @@ static bool find_places(const cv_view_prove *view, const cv_u32s *osec, const cv
         cv_id out = cv_l_out_of(view, i);
 
         ok = cv_u32s_push(mem, &facts->sym, out == CV_NONE ? 0 : *cv_u32s_get(osym, out)) &&
-             cv_u32s_push(mem, &facts->canon,
-                          is_in_shared(cv_l_isym(view, i)) ? cv_l_canon(view, (cv_id)i) : CV_NONE);
+             cv_u32s_push(mem, &facts->definition,
+                          is_in_shared(cv_l_isym(view, i)) ? cv_l_definition(view, (cv_id)i) : CV_NONE);
     }
     return ok;
 }

@@ -30,9 +30,9 @@ cuvet_status cv_stage_reread(const cv_view_reread *view)
     view->ctx->path.n = 0;
     view->ctx->emit = pass_errors;
     view->ctx->emit_user = &to;
-    view->ctx->hollow = true; /* long code is lent by the inputs */
+    view->ctx->no_contents = true; /* long code is borrowed from the inputs */
     status = cv_cubin_examine(view->ctx, cubin, view->file->block->span, NULL, &extent);
-    view->ctx->hollow = false;
+    view->ctx->no_contents = false;
     cv_keys_free(&view->ctx->mem, &cubin->by_off); /* scratch of the examination */
     view->ctx->n_warnings = warnings; /* of the result are those of the inputs, which were told */
     view->ctx->emit = to.emit;

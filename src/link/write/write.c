@@ -13,7 +13,7 @@ typedef struct out_segment {
     uint64_t off, filesz, memsz;
 } out_segment;
 
-/* Of lent code, what relocations write into is copied in pieces of this size. */
+/* Of borrowed code, what relocations write into is copied in pieces of this size. */
 enum { PATCH = 256, PATCH_GAP = 4096 / PATCH };
 
 /* A place in the file that is being written. */
@@ -28,7 +28,7 @@ static bool put_at(cv_block *out, uint64_t size, uint64_t off, cv_span bytes)
 }
 
 /* The bytes of an input section. */
-static cv_span lent_bytes(const cv_view_write *view, const cv_osec *osec)
+static cv_span borrowed_bytes(const cv_view_write *view, const cv_osec *osec)
 {
     const cv_isec *isec = cv_l_isec(view, cv_lparts_get(&view->out->part, osec->first_part)->isec);
     const cv_lobj *obj = cv_l_obj(view, isec->obj);
@@ -59,7 +59,7 @@ static bool put_section(const cv_view_write *view, cv_block *out, const cv_osec 
 
     if (osec->group == CV_G_NOBITS)
         return true;
-    if (osec->lent)
+    if (osec->borrowed)
         return osec->off <= view->file->size && osec->size <= view->file->size - osec->off;
     if (osec->bytes.len)
         return osec->bytes.len == osec->size &&
@@ -106,7 +106,7 @@ static bool apply_fixups(const cv_view_write *view, cv_block *out, const cv_osec
     return ok;
 }
 
-/* The pieces of the file that relocations of lent code write into: 1 in 'patched' for each. */
+/* The pieces of the file that relocations of borrowed code write into: 1 in 'patched' for each. */
 static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s *patched)
 {
     const cv_osec *target = cv_l_osec(view, osec->target);
@@ -128,8 +128,8 @@ static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s 
     return true;
 }
 
-/* From 'at' on to 'end', the first stretch of a lent section that is copied or not, in one piece each; few
- * bytes between two that are copied are copied too: a slice of their own would cost more. */
+/* From 'at' on to 'end', the first stretch of a borrowed section that is copied or not, in one piece each;
+ * few bytes between two that are copied are copied too: a slice of their own would cost more. */
 static bool next_stretch(const cv_u8s *patched, uint64_t at, uint64_t end, uint64_t *len)
 {
     uint64_t first = at / PATCH, i = first, until = (end + PATCH - 1) / PATCH, gap = 0;
@@ -148,7 +148,7 @@ static bool next_stretch(const cv_u8s *patched, uint64_t at, uint64_t end, uint6
 /* What the relocations write into is copied to its place: the input stays as it is. */
 static bool copy_patches(const cv_view_write *view, cv_block *out, const cv_osec *osec, const cv_u8s *patched)
 {
-    cv_span all = lent_bytes(view, osec), part;
+    cv_span all = borrowed_bytes(view, osec), part;
     uint64_t end = osec->off + all.len, len;
     bool ok = true;
 
@@ -167,10 +167,10 @@ static bool patch_all(const cv_view_write *view, cv_block *out, cv_u8s *patched)
     bool ok = true;
 
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
-        if (is_applied(view, i) && cv_l_osec(view, cv_l_osec(view, i)->target)->lent)
+        if (is_applied(view, i) && cv_l_osec(view, cv_l_osec(view, i)->target)->borrowed)
             ok = mark_patches(view, cv_l_osec(view, i), patched);
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
-        if (cv_l_osec(view, i)->lent)
+        if (cv_l_osec(view, i)->borrowed)
             ok = copy_patches(view, out, cv_l_osec(view, i), patched);
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
         if (is_applied(view, i))
@@ -329,7 +329,7 @@ static void file_header(const cv_view_write *view, cv_builder *builder)
     cv_put_u16(builder, 1);
 }
 
-/* Everything but what is lent: sections, and zeros between them. */
+/* Everything but what is borrowed: sections, and zeros between them. */
 static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *header,
                     const cv_builder *tables)
 {
@@ -340,7 +340,7 @@ static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *
     for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
         cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
-        osec->lent = can_lend(view, osec);
+        osec->borrowed = can_lend(view, osec);
         cv_block_clear(out, pos, osec->off - cv_min(osec->off, pos));
         ok = put_section(view, out, osec);
         pos = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
@@ -349,7 +349,7 @@ static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *
     return ok;
 }
 
-/* The file: what is lent where it lies in the inputs, everything else from the block. */
+/* The file: what is borrowed where it lies in the inputs, everything else from the block. */
 static void list_slices(const cv_view_write *view, const cv_block *out, const cv_u8s *patched,
                         cv_slices *file)
 {
@@ -359,15 +359,15 @@ static void list_slices(const cv_view_write *view, const cv_block *out, const cv
     for (uint64_t i = 1; i < view->layout->order.count; i++) {
         const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
         uint64_t end = osec->off + osec->size;
-        cv_span lent;
+        cv_span borrowed;
 
-        for (uint64_t at = osec->off; osec->lent && at < end; at += len) {
+        for (uint64_t at = osec->off; osec->borrowed && at < end; at += len) {
             if (next_stretch(patched, at, end, &len))
                 continue;
-            lent = cv_span_tail(lent_bytes(view, osec), at - osec->off);
-            lent.len = cv_min(lent.len, len);
+            borrowed = cv_span_tail(borrowed_bytes(view, osec), at - osec->off);
+            borrowed.len = cv_min(borrowed.len, len);
             cv_slices_borrow(mem, file, part_of(out, pos, at - cv_min(at, pos)));
-            cv_slices_borrow(mem, file, lent);
+            cv_slices_borrow(mem, file, borrowed);
             pos = at + len;
         }
     }

@@ -16,19 +16,19 @@ static cv_isec *code_section(void)
     ck_abort_msg("no code");
 }
 
-static cv_meaning *defined_name(void)
+static cv_resolution_entry *defined_name(void)
 {
-    for (uint64_t i = 0; i < link.resolution->mean.count; i++)
-        if (cv_l_mean(&link, (cv_id)i)->win != CV_NONE)
-            return cv_l_mean(&link, (cv_id)i);
+    for (uint64_t i = 0; i < link.resolution->entries.count; i++)
+        if (cv_l_entry(&link, (cv_id)i)->win != CV_NONE)
+            return cv_l_entry(&link, (cv_id)i);
     ck_abort_msg("nothing is defined");
 }
 
 /* A name that one input defines and another one only declares. */
-static cv_meaning *shared_name(cv_id *declaration)
+static cv_resolution_entry *shared_name(cv_id *declaration)
 {
-    for (uint64_t i = 0; i < link.resolution->mean.count; i++) {
-        cv_meaning *entry = cv_l_mean(&link, (cv_id)i);
+    for (uint64_t i = 0; i < link.resolution->entries.count; i++) {
+        cv_resolution_entry *entry = cv_l_entry(&link, (cv_id)i);
 
         for (cv_id sym = entry->first; sym != CV_NONE && entry->win != CV_NONE;
              sym = cv_l_next_of(&link, sym))
@@ -117,13 +117,13 @@ BREAK(resolve_nothing, defined_name()->win = CV_NONE)
 static void resolve_declaration(void)
 {
     cv_id declaration = 0;
-    cv_meaning *entry = shared_name(&declaration);
+    cv_resolution_entry *entry = shared_name(&declaration);
 
     entry->win = declaration;
 }
 static void resolve_weak(void)
 {
-    cv_meaning *entry = defined_name();
+    cv_resolution_entry *entry = defined_name();
 
     ck_assert_uint_eq(cv_l_bind(cv_l_isym(&link, entry->win)), CV_STB_GLOBAL);
     for (cv_id i = 0; i < link.inputs->isym.count; i++) /* any symbol that is not strong */

@@ -4,7 +4,7 @@
 #include "format/tlv/attr.h"
 #include "whole_link.h"
 
-/* Of the file, which is put together of the block and of what is lent. */
+/* Of the file, which is put together of the block and of what is borrowed. */
 static uint8_t *byte_at(uint64_t off)
 {
     cv_slice_pos pos = { 0 };
