@@ -3,7 +3,7 @@
 # Gates: each is one command that says what it looked at and fails loudly.
 
 .PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
-        check-tsan check-msan check-world check-detection check-bare lint format check-format coverage docs
+        check-tsan check-msan check-world check-toolkits check-detection check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
@@ -91,6 +91,9 @@ check-msan: ## all corpora under MSan: values that nobody wrote; ends with 77 wh
 # Wheels of strangers, one at a time, out of a package index; without it the target ends with 77 and says so.
 check-world: $(BUILD)/cuvet ## genuine files of the world: no error, no warning, nothing missed (WORLD="wheel ...", WORLD_ARGS=--write)
 	@$(PYTHON) tests/world/world.py --cuvet $(BUILD)/cuvet $(WORLD:%=--only %) $(WORLD_ARGS)
+
+check-toolkits: $(BUILD)/cuvet ## what the assembler and linker of each toolkit of the index write: clean, and linked (TOOLKITS="12.0 ...")
+	@$(PYTHON) tests/world/toolkits.py --cuvet $(BUILD)/cuvet $(TOOLKITS:%=--only %)
 
 check-bare: ## both commands of the README in a bare Debian 12, as root and as a user (needs root, debootstrap, apt)
 	@sh tools/check_bare.sh $(BUILD)
