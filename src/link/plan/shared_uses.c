@@ -153,8 +153,6 @@ static bool list_variable(shared_plan *shared, cv_id id)
         shared->largest = cv_max(shared->largest, sym->value);
         if (sym->size == 0) /* an array, as a relocatable link of the reference leaves it */
             shared->has_array = true;
-        if (*cv_u32s_at(&shared->user, id) == CV_NONE && cv_l_bind(sym) != CV_STB_LOCAL)
-            return true;
         *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
         return vars_push(cv_shared_mem(shared), &shared->var, var);
     }
