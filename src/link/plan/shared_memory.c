@@ -49,8 +49,10 @@ static cuvet_status paint(shared_plan *shared, cv_id id)
 
             if (!cv_work(shared->view->ctx, 1, 0))
                 return CUVET_E_LIMIT;
-            if (count < kernel->low)
+            if (count < kernel->low) { /* those before it were asked for less */
+                moved = moved || i != var->kernels;
                 count = kernel->low;
+            }
             for (; is_used(kernel, count); moved = true)
                 if (cv_work(shared->view->ctx, 1, 0))
                     count++;
