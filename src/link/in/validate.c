@@ -169,11 +169,10 @@ static bool in_foreign_bank(const cv_view_validate *view, const cv_isym *sym)
            (sec->role == CV_ROLE_CONSTANT_FN && !own);
 }
 
-/* Wanted of other objects, which cannot know what. */
+/* Wanted of other objects, which cannot know what; or defined for them, who cannot say so. */
 static bool is_nameless(const cv_view_validate *view, const cv_isym *sym)
 {
-    return sym->index != 0 && !sym->defined && cv_l_bind(sym) != CV_STB_LOCAL &&
-           sym->name == view->names->empty;
+    return sym->index != 0 && cv_l_bind(sym) != CV_STB_LOCAL && sym->name == view->names->empty;
 }
 
 static void admit_symbol(const cv_view_validate *view, cv_id id)
@@ -182,6 +181,8 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
 
     if (sym->common)
         admit_common(view, id);
+    else if (sym->defined && is_nameless(view, sym))
+        cv_link_say(view, id, CV_R_LINK_NAMELESS, (uint64_t)sym->index, 0);
     else if (is_nobody(sym) || is_nameless(view, sym))
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_UNDEF, 0);
     else if (!sym->defined && cv_l_bind(sym) != CV_STB_LOCAL && !is_for_others(sym))

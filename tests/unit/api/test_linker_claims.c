@@ -170,6 +170,19 @@ START_TEST(types_for_others)
 }
 END_TEST
 
+/* CV-LINK-130: what is defined for others has a name. */
+START_TEST(nameless_definition)
+{
+    uint64_t number;
+    size_t owner;
+
+    load("extern_basic", CASES);
+    owner = symbol(&object[1], "g_counter", &number);
+    lc_put(&object[1], owner, 4, 0);
+    check_refused("CV-LINK-130", number, 0);
+}
+END_TEST
+
 /* CV-LINK-002: a definition without bytes is no room for what is declared with some; a declaration without a
  * size is one of an array of any. */
 START_TEST(empty_definitions)
@@ -223,6 +236,7 @@ Suite *suite_linker_claims(void)
     tcase_add_test(tcase, records_of_linkers);
     tcase_add_test(tcase, names_of_system);
     tcase_add_test(tcase, types_for_others);
+    tcase_add_test(tcase, nameless_definition);
     tcase_add_test(tcase, empty_definitions);
     tcase_add_test(tcase, names_like_those_of_linkers);
     suite_add_tcase(suite, tcase);
