@@ -221,7 +221,8 @@ static void check_fix(const relocate_world *world, const cv_irel *rel, const cv_
         FZ_CHECK((uint32_t)(field->pos + field->bits + 7) / 8 <= bytes, "no more than its type has");
     }
     FZ_CHECK(fix->count < 2 || !overlap(&fix->field[0], &fix->field[1]), "apart from each other");
-    FZ_CHECK(!fix->keep || fix->count == 0 || world->link.options->relocatable,
+    /* An addend that lies in the field counts from where the section begins now. */
+    FZ_CHECK(!fix->keep || fix->count == 0 || world->link.options->relocatable || fix->field[0].add,
              "applied or kept in a program, not both");
     FZ_CHECK(!fix->keep || !fix->resolved, "what stays is not resolved");
     FZ_CHECK(!fix->keep || !fix->dead, "nothing stays of a dead function");
