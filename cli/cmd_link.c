@@ -27,8 +27,7 @@ static unsigned flags_of(const link_args *args)
 
     return (args->set[LINK_O_RELOCATABLE] ? CUVET_LINK_RELOCATABLE : 0) |
            (args->common.set[CLI_O_COMPAT_R] ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
-           (args->common.set[CLI_O_PROVE] ? CUVET_LINK_PROVE : 0) | (debug ? CUVET_LINK_DEBUG : 0) |
-           (args->set[LINK_O_DEBUG] ? CUVET_LINK_KEEP_DEAD : 0) |
+           (debug ? CUVET_LINK_DEBUG : 0) | (args->set[LINK_O_DEBUG] ? CUVET_LINK_KEEP_DEAD : 0) |
            (args->set[LINK_O_PRESERVE_RELOCS] ? CUVET_LINK_PRESERVE_RELOCS : 0) |
            (args->set[LINK_O_NO_STACK_WARNING] ? CUVET_LINK_NO_STACK_WARNING : 0) |
            (args->set[LINK_O_WERROR] ? CUVET_LINK_WARNINGS_ARE_ERRORS : 0) |

@@ -50,7 +50,6 @@ cuvet_linker_options fz_linker_options(const fz_input *in)
     options.flags |= (in->param >> 16 & 1) ? CUVET_LINK_PRESERVE_RELOCS : 0;
     options.flags |= (in->param >> 17 & 1) ? CUVET_LINK_NO_STACK_WARNING : 0;
     options.flags |= (in->param >> 18 & 1) ? CUVET_LINK_WARNINGS_ARE_ERRORS : 0;
-    options.flags |= CUVET_LINK_PROVE; /* whatever links is right */
     options.kernels_used = USED;
     options.n_kernels_used = in->param >> 19 & 1;
     options.policy = in->param >> 21 & 1 ? CUVET_ARCH_EXACT : CUVET_ARCH_REFERENCE;
@@ -67,7 +66,6 @@ static cv_link_options inner(const cuvet_linker_options *options, uint64_t key)
                               .compat = (options->flags & CUVET_LINK_EXACT_RELOCATABLE) != 0,
                               .debug = (options->flags & CUVET_LINK_DEBUG) != 0,
                               .preserve = (options->flags & CUVET_LINK_PRESERVE_RELOCS) != 0,
-                              .prove = (options->flags & CUVET_LINK_PROVE) != 0,
                               .no_stack_warning = (options->flags & CUVET_LINK_NO_STACK_WARNING) != 0,
                               .warnings_are_errors = (options->flags & CUVET_LINK_WARNINGS_ARE_ERRORS) != 0,
                               .kernels_used = options->kernels_used,

@@ -85,8 +85,6 @@ typedef struct cuvet_add_options {
 #define CUVET_LINK_NO_RESERVED_SHARED  512u /**< sm_90 and later: set nothing aside in shared memory */
 /** Kernels may have as much static shared memory as the machine has, and not 48 KiB alone. */
 #define CUVET_LINK_ALL_SHARED 1024u
-/** Prove from the bytes of the inputs that the result is right, or refuse it (CV-LINK-100 to 108). */
-#define CUVET_LINK_PROVE 2048u
 
 typedef struct cuvet_linker_options {
     size_t size;

@@ -57,7 +57,7 @@ cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker handle, cv_linker_sta
 enum { FINAL_LEVEL = 2 };
 
 /* All that there are. */
-#define LINK_FLAGS (2 * CUVET_LINK_PROVE - 1)
+#define LINK_FLAGS (2 * CUVET_LINK_ALL_SHARED - 1)
 
 /* Who finalizes inputs for another member of the family. */
 static cuvet_status choose_backends(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
@@ -132,7 +132,6 @@ static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const
                            .undefined_variables = is_set(opt, CUVET_LINK_UNDEFINED_VARIABLES),
                            .no_reserved = is_set(opt, CUVET_LINK_NO_RESERVED_SHARED),
                            .all_shared = is_set(opt, CUVET_LINK_ALL_SHARED),
-                           .prove = is_set(opt, CUVET_LINK_PROVE),
                            .no_stack_warning = is_set(opt, CUVET_LINK_NO_STACK_WARNING),
                            .warnings_are_errors = is_set(opt, CUVET_LINK_WARNINGS_ARE_ERRORS),
                            .kernels_used = opt->kernels_used,

@@ -381,7 +381,7 @@ def run_object(linker, files, row, spec, args):
         raise SystemExit("%s: %s does not link the clean objects of %s: %s" % (target, linker.name, case, a.end))
     for i in range(args.each):
         how, bad = mutant(args.seed, case, target, i, clean[which], args.harder)
-        flags = (relocatable if not args.harder else i * 2654435761 >> 7 & 15) | (16 if args.prove else 0)
+        flags = relocatable if not args.harder else i * 2654435761 >> 7 & 15
         a = linker.link(target, flags, clean[:which] + [bad] + clean[which + 1:])
         end = judge(a, wanted)
         result["ends"][end] += 1
@@ -424,7 +424,6 @@ def main():
     ap.add_argument("--seed", default="1")
     ap.add_argument("--only", default="", help="objects whose case has this in its name")
     ap.add_argument("--out", help="results, one line of JSON for each object, as they come")
-    ap.add_argument("--prove", action="store_true", help="each link proves its result; cuvet only")
     ap.add_argument("--harder", action="store_true", help="several damages at once, and other options; cuvet only")
     ap.add_argument("--keep", help="directory for the mutants that want a look")
     ap.add_argument("--show", nargs="+")

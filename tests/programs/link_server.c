@@ -58,8 +58,7 @@ static cuvet_status link_all(cuvet_ctx *ctx, const link_server_job *job, link_se
                                                ((job->flags & 1) ? CUVET_LINK_RELOCATABLE : 0) |
                                                ((job->flags & 3) == 3 ? CUVET_LINK_EXACT_RELOCATABLE : 0) |
                                                ((job->flags & 4) ? CUVET_LINK_DEBUG : 0) |
-                                               ((job->flags & 8) ? CUVET_LINK_PRESERVE_RELOCS : 0) |
-                                               ((job->flags & 16) ? CUVET_LINK_PROVE : 0) };
+                                               ((job->flags & 8) ? CUVET_LINK_PRESERVE_RELOCS : 0) };
     cuvet_link_result result = { .size = sizeof(result) };
     cuvet_linker linker;
     cuvet_status status = cuvet_linker_create(ctx, &options, &linker);

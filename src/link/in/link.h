@@ -27,7 +27,6 @@ struct cv_part_options {
     bool undefined_variables; /* variables in global memory may stay undefined */
     bool no_reserved;         /* nothing is set aside in shared memory */
     bool all_shared;          /* a kernel may have as much shared memory as the machine has */
-    bool prove;               /* show from the bytes that the result is right */
     bool no_stack_warning;
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */

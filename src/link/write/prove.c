@@ -107,8 +107,6 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
     cv_u32s osec = { 0 }, osym = { 0 };
     cuvet_status status;
 
-    if (!view->options->prove)
-        return CUVET_OK;
     if (find_numbers(view, &osec, &osym) && find_places(view, &osec, &osym, &facts))
         status = cv_prove_link(view->ctx, &facts);
     else

@@ -60,7 +60,7 @@ static void add(const char *name, const char *target)
 
 static void begin(const char *name, const char *target, bool relocatable)
 {
-    cv_link_options options = { .relocatable = relocatable, .prove = true, .key = { 1, 2 } };
+    cv_link_options options = { .relocatable = relocatable, .key = { 1, 2 } };
     unsigned sm;
     cuvet_limits lim = { .size = sizeof(lim) };
 
