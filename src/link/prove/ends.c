@@ -78,6 +78,12 @@ static cuvet_status check_declarations(cv_prove *prove, uint64_t zeros)
     return CUVET_OK;
 }
 
+/* Section 0 says how many there are when a header cannot: it is none. */
+static uint64_t size_of(const cv_cubin *result, uint64_t sec)
+{
+    return sec == 0 ? 0 : cv_cubin_sec(result, sec)->header.size;
+}
+
 static cuvet_status check_zeros(cv_prove *prove)
 {
     uint64_t sec = cv_cubin_first(prove->facts->result, CV_ROLE_GLOBAL), end = 0;
@@ -97,9 +103,8 @@ static cuvet_status check_zeros(cv_prove *prove)
         cv_prove_open(prove, obj);
         status = check_declarations(prove, sec);
     }
-    return status == CUVET_OK && cv_cubin_sec(prove->facts->result, sec)->header.size != end
-               ? ends_elsewhere(prove, sec, end)
-               : status;
+    return status == CUVET_OK && size_of(prove->facts->result, sec) != end ? ends_elsewhere(prove, sec, end)
+                                                                           : status;
 }
 
 /* ---- shared memory that a later link lays out ---- */
