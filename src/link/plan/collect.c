@@ -4,11 +4,23 @@
  * sections that are left, information sections, relocations. */
 #include "link/plan/collect.h"
 
-static bool add_local(const cv_view_collect *view, cv_id osym)
+/* A shared variable has an element of its own among the names: when it is forgotten, another variable of its
+ * name has its name where it stands itself. */
+static bool add_local(const cv_view_collect *view, cv_id id)
 {
-    cv_l_osym(view, osym)->local = true;
-    return cv_u32s_push(&view->ctx->mem, &view->out->locals, osym) &&
-           cv_l_use_str(view, cv_l_osym(view, osym)->name);
+    cv_osym *osym = cv_l_osym(view, id);
+    cv_u32s *names = &view->out->str_names;
+    uint64_t before = names->count;
+
+    osym->local = true;
+    if (!cv_u32s_push(&view->ctx->mem, &view->out->locals, id) || !cv_l_use_str(view, osym->name))
+        return false;
+    if (osym->is_section || osym->src == CV_NONE || !cv_l_is_shared(cv_l_isym(view, osym->src)))
+        return true;
+    if (names->count == before && !cv_u32s_push(&view->ctx->mem, names, osym->name))
+        return false;
+    osym->str_name = (uint32_t)names->count;
+    return true;
 }
 
 static cv_osym symbol_from(const cv_isym *sym, cv_id id, cv_id win)

@@ -285,8 +285,11 @@ static void forget_unnamed(const cv_view_layout *view)
         const cv_isym *winner = osym->dead && osym->win != CV_NONE ? cv_l_isym(view, osym->win) : NULL;
 
         if (winner && cv_l_is_shared(winner) && winner->sec != CV_NONE &&
-            !cv_l_became(view, winner->sec)->lost && !cv_l_shared(view, winner->id)->placed)
+            !cv_l_became(view, winner->sec)->lost && !cv_l_shared(view, winner->id)->placed) {
             cv_l_named(view, osym->name)->strings &= 1;
+            if (osym->str_name)
+                *cv_u32s_at(&view->out->str_names, osym->str_name - 1) = CV_NONE;
+        }
     }
 }
 
@@ -313,9 +316,13 @@ static bool write_names(const cv_view_layout *view, const cv_u32s *first, const 
         const cv_u32s *list = part ? names : first;
 
         for (uint64_t i = 0; list && i < list->count; i++) {
-            cv_name_place *place = cv_name_places_at(&view->layout->name, *cv_u32s_get(list, i));
-            uint64_t *off = which == 1 ? &place->sh_off : &place->str_off;
+            cv_name_place *place;
+            uint64_t *off;
 
+            if (*cv_u32s_get(list, i) == CV_NONE) /* forgotten */
+                continue;
+            place = cv_name_places_at(&view->layout->name, *cv_u32s_get(list, i));
+            off = which == 1 ? &place->sh_off : &place->str_off;
             if (*off != 0 || (part && !(cv_l_named(view, *cv_u32s_get(list, i))->strings & which)))
                 continue;
             *off = out->len;

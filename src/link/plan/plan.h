@@ -130,8 +130,9 @@ typedef struct cv_osym {
     uint8_t info, other;
     uint64_t value, size;
     uint32_t index;
-    uint64_t slot; /* of a texture or surface in the parameter bank … */
-    bool has_slot; /* … of the kernels that use one */
+    uint32_t str_name; /* of a local shared variable: 1 + element of the names of .strtab */
+    uint64_t slot;     /* of a texture or surface in the parameter bank … */
+    bool has_slot;     /* … of the kernels that use one */
     bool is_section, local, hidden, instance, common, common_kept, dead;
 } cv_osym;
 
