@@ -18,6 +18,7 @@ HOURS      ?= 1
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec/cuvet
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
@@ -35,6 +36,7 @@ FORCE:
 
 include mk/flags.mk
 include mk/lib.mk
+include mk/worker.mk
 include mk/tests.mk
 include mk/parts.mk
 include mk/programs.mk
@@ -44,7 +46,7 @@ include mk/bench.mk
 include mk/install.mk
 include mk/database.mk
 
-all: $(BUILD)/cuvet $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(BUILD)/compile_commands.json ## build cuvet, libcuvet.a and libcuvet.so (the default)
+all: $(BUILD)/cuvet $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/compile_commands.json ## build cuvet, libcuvet.a and libcuvet.so (the default)
 
 help: ## this list
 	@echo "cuvet $(VERSION): vets CUDA device code nobody should trust. Targets:"

@@ -160,7 +160,7 @@ static bool lower_limit(__rlimit_resource_t what, uint64_t soft, uint64_t hard)
 /* Is there anything that may grow: a report that goes to a file, or files of our own? */
 static bool writes_files(const cli_cage *cage, const standard_streams *streams)
 {
-    return cage->porter >= 0 ||
+    return cage->porter >= 0 || cage->files_come ||
            (streams->known[STDOUT_FILENO] && S_ISREG(streams->st[STDOUT_FILENO].st_mode)) ||
            (streams->known[STDERR_FILENO] && S_ISREG(streams->st[STDERR_FILENO].st_mode));
 }
@@ -188,7 +188,8 @@ static bool limit_resources(const cli_cage *cage, const standard_streams *stream
     uint64_t file_size = writes_files(cage, streams) ? cage->file_size : 0;
     bool ok = lower_limit(RLIMIT_CORE, 0, 0);
 
-    ok = lower_limit(RLIMIT_CPU, cpu, cpu + 60) && ok;
+    if (!cage->cpu_elsewhere)
+        ok = lower_limit(RLIMIT_CPU, cpu, cpu + 60) && ok;
     ok = lower_limit(RLIMIT_FSIZE, file_size, file_size) && ok;
     ok = lower_limit(RLIMIT_NOFILE, files, files) && ok;
     return lower_limit(RLIMIT_AS, cage->memory, cage->memory) && ok;
@@ -257,6 +258,26 @@ bool cli_cage_possible(void)
     return !INSTRUMENTED;
 }
 
+int cli_cage_filter(const cli_cage *cage)
+{
+    return cli_filter_load(cage);
+}
+
+/* Would it be loaded? Found out by a child, which it holds. */
+static int filter_possible(const cli_cage *cage)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child < 0)
+        return errno;
+    if (child == 0)
+        _exit(cli_cage_filter(cage));
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return ECHILD;
+    return WEXITSTATUS(status);
+}
+
 unsigned cli_cage_enter(const cli_cage *cage)
 {
     char have[64] = "", lack[240] = "";
@@ -284,7 +305,7 @@ unsigned cli_cage_enter(const cli_cage *cage)
         tiers |= CLI_CAGE_RLIMITS;
     else
         add_missing(lack, sizeof(lack), "rlimits", errno);
-    rc = cli_filter_load(cage);
+    rc = cage->filter_later ? filter_possible(cage) : cli_cage_filter(cage);
     if (rc == 0)
         tiers |= CLI_CAGE_SECCOMP;
     else

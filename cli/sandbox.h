@@ -27,6 +27,10 @@ typedef struct cli_cage {
     uint32_t incoming;  /* descriptors from the channel that may be open at the same time; 0 is 1 */
     uint64_t memory;    /* bytes of address space; UINT64_MAX: as before */
     uint64_t file_size; /* largest file that may be written, if any may */
+    bool files_come;    /* and those that come through the channel may be */
+    /* Processor time is limited by somebody else, and cli_cage_filter() is called later, in a process that is
+     * forked for each job: until then everything else holds. */
+    bool cpu_elsewhere, filter_later;
 } cli_cage;
 
 /* A cage without anything, as the first initializers. */
@@ -42,6 +46,8 @@ enum {
 /** Enter it: for good, for this process and all that it starts. One thread may exist at this time. What
  * cannot be had is left out and said by cli_cage_state(). @return the tiers that hold. */
 unsigned cli_cage_enter(const cli_cage *cage);
+/** The last step of it alone. @return 0 or an errno. */
+int cli_cage_filter(const cli_cage *cage);
 /** false: a build that the cage is not for; cli_cage_state() says which. Such a one sets no limits either. */
 bool cli_cage_possible(void);
 /** The first step of it alone: close all descriptors above 2 that are not named. */

@@ -191,6 +191,9 @@ TARGETS["memberopt"] = lambda: member_options() + [u32(p << 8) + u32(0x5A465643)
 TARGETS["frames"] = lambda: [bytes([k]) for k in range(7)] + [b"r", b"c", b"d\xff", b"g\xff\0\0", b"e\xff\0\0", b"d\0\0\0", b"d\x01\0\0",
                                                             u32(0x79727663), u32(0x74727663), b"0000-", b".cubin", b".ptx", b".ltoir", b".merc", b".fatbin",
                                                             b".bc", b".bin", b"../", b"_Z", b"-o9\0", b"--any thing\0"] + member_options()
+# Packets of fuzz/target_worker.c: kinds with descriptors, marks, beginnings of texts.
+TARGETS["worker"] = lambda: [bytes([k, 3]) for k in range(4)] + [u32(m) for m in (0x31485743, 0x31515743, 0x31445743, 0x31415743)] + [
+    b"CV-", b"\0\0", b"a.o\0", u32(4096), u32(90)]
 TARGETS["api_sequence"] = lambda: [u32(n) + u32(0x5A465643) for n in (4, 8, 16, 32, 64)]
 
 

@@ -17,7 +17,8 @@ $(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
 # Targets that also test single files of the command: frames that cross the border of its cage.
 FUZZ_CLI_frames    := frames
 FUZZ_CLI_memberopt := frames
-$(foreach t,frames memberopt,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+FUZZ_CLI_worker    := worker/wire
+$(foreach t,frames memberopt worker,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary
 define fuzz_rule

@@ -5,7 +5,7 @@
 .PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
         check-tsan check-msan check-world check-toolkits check-detection check-bare lint format check-format coverage docs
 
-check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so ## includes against src/LAYERS, each directory linked alone, exports
+check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so $(BUILD)/libcuvet-worker.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
 
 check-shape: ## one-letter names, numbers of machines and formats outside their home, ...: tools/shape.max may only fall
@@ -111,7 +111,7 @@ same: $(BUILD)/cuvet ## does this build answer as another one does, byte for byt
 	@$(PYTHON) tools/same $(BASE) $(BUILD)/cuvet --jobs $(JOBS) $(SAME)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
-LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c))
+LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/*.c))
 # One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
 # The analyzer walks each function to so many places: its default where CV_FULL says that everything is wanted, else a
 # quarter of the time for what it finds first.

@@ -9,6 +9,11 @@ $(BUILD)/cuvet.pc: cuvet.pc.in FORCE
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	    -e 's|@VERSION@|$(VERSION)|' cuvet.pc.in > $@
 
+$(BUILD)/cuvet-worker.pc: cuvet-worker.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' cuvet-worker.pc.in > $@
+
 # Section 3 comes from the comments of the headers. Without Python there is none, and that is said.
 .PHONY: man3
 man3: ## manual pages of the library, in $(BUILD)/man
@@ -16,12 +21,18 @@ man3: ## manual pages of the library, in $(BUILD)/man
 	@if command -v $(PYTHON) > /dev/null; then $(PYTHON) tools/gen_man3.py $(BUILD)/man; \
 	else echo "man3: no $(PYTHON), no manual pages of the library"; fi
 
-install: all man3 $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
+install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the worker, the libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
 	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
 	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
+	$(INSTALL) -d '$(DESTDIR)$(LIBEXECDIR)'
+	$(INSTALL) -m 755 $(BUILD)/cuvet-worker '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker'
+	$(INSTALL) -m 644 $(BUILD)/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)/libcuvet-worker.a'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)'
+	ln -sf libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so'
+	$(INSTALL) -m 644 $(BUILD)/cuvet-worker.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	$(INSTALL) -m 644 include/cuvet/*.h '$(DESTDIR)$(INCLUDEDIR)/cuvet/'
 	$(INSTALL) -m 644 $(BUILD)/cuvet.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
@@ -33,6 +44,9 @@ install: all man3 $(BUILD)/cuvet.pc ## the command, both libraries, headers, cuv
 uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
+	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \
+	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
+	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
 	@for h in include/cuvet/*.h; do rm -f "$(DESTDIR)$(INCLUDEDIR)/cuvet/$$(basename "$$h")" || exit 1; done

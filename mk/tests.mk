@@ -62,11 +62,13 @@ $(BUILD)/tests/once: private LDFLAGS += $(ONCE_CALLS:%=-Wl,--wrap=%)
 
 # The examples are compiled as a stranger would: public headers, the shared library.
 EXAMPLE_BINS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
+$(BUILD)/examples/service: EXAMPLE_LIBS := -lcuvet-worker
+$(BUILD)/examples/service: $(BUILD)/libcuvet-worker.so | $(BUILD)/cuvet-worker
 $(BUILD)/examples/%: examples/%.c $(BUILD)/libcuvet.so
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -Wall -Wextra $(CV_WERROR) $(CFLAGS) $(if $(filter-out release,$(MODE)),$(MODE_LINK)) -Iinclude \
-	    -MMD -MP -MF $@.d $< -o $@ -L$(BUILD) -lcuvet -Wl,-rpath,'$$ORIGIN/..'
+	    -MMD -MP -MF $@.d $< -o $@ -L$(BUILD) $(or $(EXAMPLE_LIBS),-lcuvet) -Wl,-rpath,'$$ORIGIN/..'
 -include $(EXAMPLE_BINS:%=%.d)
 
 tests-build: $(TEST_BINS) $(EXAMPLE_BINS)

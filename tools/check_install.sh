@@ -13,13 +13,14 @@ export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig" LD_LIBRARY_PATH="$tmp/usr/lib"
 n=0
 for e in examples/*.c; do
     [ -f "$e" ] || continue
+    case $e in */service.c) pc=cuvet-worker ;; *) pc=cuvet ;; esac
     for how in shared static; do
         if [ "$how" = shared ]; then
             # shellcheck disable=SC2046  # flags are words
-            $cc -std=c11 -Wall -Wextra "$e" -o "$tmp/example" $(pkg-config --cflags --libs cuvet)
+            $cc -std=c11 -Wall -Wextra "$e" -o "$tmp/example" $(pkg-config --cflags --libs $pc)
         else
             # shellcheck disable=SC2046
-            $cc -std=c11 -Wall -Wextra "$e" -o "$tmp/example" $(pkg-config --cflags cuvet) "$tmp/usr/lib/libcuvet.a" \
+            $cc -std=c11 -Wall -Wextra "$e" -o "$tmp/example" $(pkg-config --cflags $pc) "$tmp/usr/lib/lib$pc.a" \
                 -llz4 -lzstd -pthread
         fi
         sh tools/run_example.sh "$tmp/example" "$e" > "$tmp/out" || { cat "$tmp/out"; echo "$e ($how) failed"; exit 1; }

@@ -18,6 +18,18 @@ link_*)
     echo "2 passed, 0 failed, 0 skipped"
     exit 0
     ;;
+service)
+    worker=-
+    [ -x "$(dirname "$bin")/../cuvet-worker" ] && worker=$(cd "$(dirname "$bin")/.." && pwd)/cuvet-worker
+    out=$(mktemp "${CV_TMP:-${TMPDIR:-/tmp}}/linked.XXXXXX")
+    trap 'rm -f "$out"' EXIT
+    "$bin" "$worker" sm_75 "$out" corpus/samples/host-two_a.o corpus/samples/host-two_b.o || { echo "$bin: exit $?"; exit 1; }
+    [ "$(head -c 4 "$out" | tail -c 3)" = ELF ] || { echo "$bin: no device ELF"; exit 1; }
+    said=$("$bin" "$worker" sm_75 "$out" corpus/hostile/CV-FATBIN-014.fatbin 2>&1) && { echo "$bin: links a damaged file"; exit 1; }
+    case $said in *CV-FATBIN-014*answered*) ;; *) echo "$bin: $said"; exit 1 ;; esac
+    echo "2 passed, 0 failed, 0 skipped"
+    exit 0
+    ;;
 scan_*)
     said=$("$bin" corpus/hostile/CV-FATBIN-014.fatbin) || { echo "$bin: exit $?"; exit 1; }
     case $said in *"error: Payload passes"*"[CV-FATBIN-014]") ;; *) echo "$bin: $said"; exit 1 ;; esac

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Names of the public headers come from abi.def, their numbers from the compiler. */
 #include <cuvet/cuvet.h>
+#include <cuvet/worker.h>
 
 #include "bytes/sized.h"
 

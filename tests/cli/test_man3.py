@@ -20,8 +20,10 @@ def made():
 @test
 def every_function():
     d = made()
-    with open(os.path.join(ROOT, "src", "api", "exports.map"), encoding="utf-8") as f:
-        names = re.findall(r"^ +(cuvet_\w+);", f.read(), flags=re.M)
+    names = []
+    for path in (("src", "api"), ("cli", "worker")):
+        with open(os.path.join(ROOT, *path, "exports.map"), encoding="utf-8") as f:
+            names += re.findall(r"^ +(cuvet_\w+);", f.read(), flags=re.M)
     assert len(names) > 100, names
     for name in names:
         with open(os.path.join(d, name + ".3"), encoding="utf-8") as f:

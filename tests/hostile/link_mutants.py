@@ -21,6 +21,7 @@ import json
 import os
 import random
 import resource
+import shlex
 import signal
 import struct
 import subprocess
@@ -306,7 +307,7 @@ class Ours:
     name = "cuvet"
 
     def __init__(self, path):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(shlex.split(path), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.internal = internal_status()
 
     def link(self, target, flags, objects):

@@ -8,6 +8,7 @@ in a trailer of eight bytes, {parameters, "CVFZ"}, see fuzz/common.h. A file in 
 Usage: make_seeds.py [--check]     --check: compare with what is there, write nothing
 """
 import os
+import re
 import struct
 import sys
 
@@ -581,6 +582,44 @@ def make_frames():
     put("frames", "option-ir", b"\x06\x01-prec_div=1")
 
 
+def make_worker():
+    """fuzz/target_worker.c: kind and number of descriptors, then a packet or an answer of cli/worker/wire.h"""
+    n_limits = len(re.findall(r"^LIMIT\(", open(os.path.join(ROOT, "spec", "limits.def"), encoding="ascii").read(), flags=re.M))
+
+    def request(names, words=(), kind=0, files=3, limits=None, tail=b""):
+        text = b"".join(t + b"\0" for t in (*names, *words))
+        limits = 8 * (n_limits + 1) if limits is None else limits
+        head = struct.pack("<IIQQQ8IQ4I", 0x31515743, kind, 1, 4096, 0, 90, ord("a"), 0, 0, 0, 0, 0, 0, 0, len(names), len(words),
+                           len(text), 1)
+        inputs = b"".join(struct.pack("<IIQQ", 1 + i % 2, 0, 0, 100) for i in range(len(names)))
+        return bytes([2, files]) + head + struct.pack("<Q", limits) + bytes(8 * n_limits) + inputs + text + tail
+
+    def answer(text, findings=(), events=(), status=0, result=None, number=1):
+        head = struct.pack("<IIQ8IQQQ6Q", 0x31415743, status, number, 0, 0, 0, int(result is not None), 90, 0, len(findings),
+                           len(events), 0, len(text), len(result or b""), *range(6))
+        return (b"\3\0" + head + b"".join(struct.pack("<IIQQQIIII", 2, 0, 64, 8, 0, *f, 0) for f in findings) +
+                b"".join(struct.pack("<IIQII", 0, 0, 0, *e) for e in events) + text + (result or b""))
+
+    text = b"\0CV-ELF-001\0elf/section[3]\0Title: message\0a.o\0m.o\0"
+    hello = struct.pack("<IIIIQ", 0x31485743, 7, 1, 320, 1 << 24)
+    put("worker", "hello", b"\0\0" + hello + b"0.1.0".ljust(16, b"\0") + b"seccomp, rlimits".ljust(320, b"\0"))
+    put("worker", "hello-no-end", b"\0\0" + hello + b"0.1.0".ljust(16, b"\0") + b"x" * 320)
+    put("worker", "done", b"\1\0" + struct.pack("<IiQ", 0x31445743, 0, 1))
+    put("worker", "done-of-another", b"\1\0" + struct.pack("<IiQ", 0x31445743, 0, 2))
+    put("worker", "request-link", request([b"a.o", b"", b"c.a"], [b"kernel"]))
+    put("worker", "request-scan", request([b"a.fatbin"], kind=1))
+    put("worker", "request-finalize", request([b"a.cubin"], [b"strip", b"", b"", b""], kind=3))
+    put("worker", "request-no-file", request([b"a.o", b"b.o"], files=2))
+    put("worker", "request-other-limits", request([b"a.o"], limits=8))
+    put("worker", "request-more-text", request([b"a.o"], tail=b"x\0"))
+    put("worker", "answer", answer(text, [(1, 12, 27)], [(42, 46)], result=b"\x7fELF"))
+    put("worker", "answer-refused", answer(text, [(1, 0, 27)], status=13))
+    put("worker", "answer-both", answer(text, status=13, result=b"x"))
+    put("worker", "answer-no-rule", answer(text, [(27, 0, 27)]))
+    put("worker", "answer-of-another", answer(text, number=2))
+    put("worker", "answer-no-text", answer(b""))
+
+
 def make_memberopt():
     ltoir, caller = 1 << 8, 1 << 9
     put("memberopt", "genuine", b"-v -maxrregcount=32 --compile-only --fmad false -regUsageLevel=3")
@@ -604,7 +643,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
