@@ -31,7 +31,7 @@ static inline uint64_t cv_u64_at(cv_span span, uint64_t off);
 typedef struct cv_row {
     uint64_t first, second, third;
 } cv_row;
-static inline cv_row cv_row_at(cv_span span, uint64_t off, unsigned words);
+CV_INLINE cv_row cv_row_at(cv_span span, uint64_t off, unsigned words);
 
 /* len bytes at off fit. */
 static inline bool cv_span_has(cv_span span, uint64_t off, uint64_t len)
@@ -205,7 +205,7 @@ static inline uint64_t cv_u64_at(cv_span span, uint64_t off)
            (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
 }
 
-static inline cv_row cv_row_at(cv_span span, uint64_t off, unsigned words)
+CV_INLINE cv_row cv_row_at(cv_span span, uint64_t off, unsigned words)
 {
     uint64_t bytes = words < 3 ? 16 : 24;
     cv_span row;

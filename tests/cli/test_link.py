@@ -855,4 +855,23 @@ def what_is_counted_from_a_section_is_counted_from_its_place():
 
 
 
+@test
+def debug_data_may_name_a_symbol_that_is_nothing():
+    """No compiler does it, nothing forbids it: the symbol of a debug section is made an empty one, or a variable that nothing defines."""
+    tar = subprocess.run(["zstd", "-dc", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], capture_output=True, check=False)
+    if tar.returncode:
+        return
+    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
+        case = [r for r in (line.rstrip("\n").split("\t") for line in f) if r[:3] == ["const_multi", "sm_75", "-"]][0]
+    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
+    frames = [i for i, (name, _) in enumerate(sections(second)) if name == b".debug_frame"][0]
+    at = [a for a, r in rows(second, 2, "<IBBHQQ") if r[1] == 3 and r[3] == frames][0]
+    for name, kind in ((0, 0), (1, 0), (0, 1)):
+        struct.pack_into("<IBBHQQ", second, at, name, kind, 0, 0, 0, 0)
+        for options in ((), ("-r",), ("-r", "--compat-r"), ("-g",), ("--preserve-relocs",), ("-r", "--preserve-relocs")):
+            linked(*options, write(first, "first.cubin"), write(second, "second.cubin"), arch="sm_75")
+
+
+
 main()

@@ -297,6 +297,88 @@ cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv
     return CUVET_OK;
 }
 
+/* Rows of a table of the result that were not met yet are. */
+static void mark_run(cv_prove *prove, const cv_prove_table *table, uint64_t first, uint64_t count)
+{
+    cv_prove_kept *kept = &prove->kept;
+
+    for (uint64_t i = table->first + first; i < table->first + first + count; i++) {
+        uint8_t *met = cv_u8s_at(&kept->met, i);
+
+        kept->n_met += *met == 0;
+        *met = 1;
+    }
+}
+
+/* What a run asks of each of its rows. */
+typedef struct pairs {
+    cv_span in, out; /* rows of the input and of the result */
+    uint64_t first, count, base, n_syms, first_sym;
+    bool partial;
+} pairs;
+
+/* Does a row of the result say what one of the input says? */
+CV_INLINE bool is_mate(const cv_prove_symbol_list *symbols, const pairs *all, cv_row in, cv_row out)
+{
+    uint64_t sym = in.second >> 32;
+    uint32_t type = (uint32_t)in.second;
+    const cv_reloc_facts *facts = cv_reloc_of(type);
+    const cv_prove_symbol *symbol;
+
+    if (sym >= all->n_syms || out.first != cv_sat_add(all->base, in.first) || out.third != in.third)
+        return false;
+    if (!all->partial && cv_reloc_has(facts, CV_USE_DROPS))
+        return false;
+    type = facts->final && !all->partial ? facts->final : type;
+    symbol = cv_prove_symbol_list_get(symbols, all->first_sym + sym);
+    return symbol->plain && out.second == ((uint64_t)symbol->out << 32 | type);
+}
+
+CV_INLINE uint64_t count_run(const cv_prove *prove, const pairs *asked, const bool falls, const bool rela)
+{
+    const uint64_t size = cv_elf_rel_size(false, rela);
+    const unsigned words = rela ? 3 : 2;
+    const cv_prove_symbol_list symbols = prove->symbol;
+    const pairs all = *asked;
+    uint64_t count = 0, mate = all.first * size;
+
+    for (uint64_t row = 0; count < all.count; count++, row += size) {
+        if (!is_mate(&symbols, &all, cv_row_at(all.in, row, words), cv_row_at(all.out, mate, words)))
+            break;
+        mate = falls ? mate - cv_min(mate, size) : mate + size;
+    }
+    return count;
+}
+
+uint64_t cv_prove_meet_run(cv_prove *prove, cv_prove_table *table, cv_span body, uint64_t row)
+{
+    const uint64_t size = cv_elf_rel_size(false, table->rela), first = table->row;
+    bool falls = first < table->last;
+    uint64_t count, last;
+    pairs all = { .in = cv_span_tail(body, row * size),
+                  .out = table->body,
+                  .first = first,
+                  .base = prove->here.place.base,
+                  .n_syms = prove->in->n_syms,
+                  .first_sym = prove->first_sym,
+                  .partial = prove->facts->relocatable };
+
+    if (first >= table->count)
+        return 0;
+    all.count = cv_min(all.in.len / size, falls ? first + 1 : table->count - first);
+    if (table->rela)
+        count = falls ? count_run(prove, &all, true, true) : count_run(prove, &all, false, true);
+    else
+        count = falls ? count_run(prove, &all, true, false) : count_run(prove, &all, false, false);
+    if (count == 0)
+        return 0;
+    last = falls ? first - (count - 1) : first + (count - 1);
+    mark_run(prove, table, cv_min(first, last), count);
+    table->last = last;
+    table->row = falls ? last - (last > 0) : last + 1;
+    return count;
+}
+
 static cuvet_status check_rows(const cv_prove *prove, const cv_prove_table *table)
 {
     const cv_sec *target = cv_cubin_sec(prove->facts->result, table->target);

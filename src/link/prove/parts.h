@@ -46,6 +46,7 @@ typedef struct cv_prove_symbol {
     uint32_t sec;  /* of the input, 0: none */
     uint32_t out;  /* hint: of the result, 0: none */
     uint8_t space; /* CV_STO_SPACE bits of a variable, else 0 */
+    bool plain;    /* it stands for one of the result, and whatever names it names that one when it stays */
 } cv_prove_symbol;
 
 CV_VEC(cv_prove_symbol_list, cv_prove_symbol);
@@ -230,19 +231,9 @@ static inline bool cv_prove_meet(cv_prove *prove, cv_prove_table *table, uint64_
     table->last = row;
     return true;
 }
-/* Mostly the next relocation of an input is the next one of the result, or the one before: it is met. */
-static inline bool cv_prove_meets_next(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
-                                       uint32_t type)
-{
-    cv_row found;
-
-    if (table->row >= table->count)
-        return false;
-    found = cv_row_at(table->body, table->row * cv_elf_rel_size(false, table->rela), table->rela ? 3 : 2);
-    return found.first == cv_sat_add(prove->here.place.base, reloc->elf.off) &&
-           found.second == ((uint64_t)reloc->symbol->out << 32 | type) && reloc->symbol->out != 0 &&
-           found.third == (uint64_t)reloc->elf.addend && cv_prove_meet(prove, table, table->row);
-}
+/* Mostly the relocations of an input are those of the result, one behind the other or one before the other.
+ * How many of a table of the section at hand are so, from a row on? They are met. */
+CV_MUST uint64_t cv_prove_meet_run(cv_prove *prove, cv_prove_table *table, cv_span body, uint64_t row);
 CV_MUST cuvet_status cv_prove_check_met(const cv_prove *prove);
 void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept);
 /* relocs.c: does one of the result name what that of the input names? */

@@ -37,6 +37,12 @@ static bool is_taken_over(const cv_prove *prove, const cv_prove_symbol *symbol, 
     return found->role == CV_ROLE_TEXT && cv_span_eq(old->name, found->name);
 }
 
+/* A local symbol that nothing defines: nobody else can. */
+static bool is_nowhere(const cv_prove_symbol *symbol)
+{
+    return symbol->sec == 0 && cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL;
+}
+
 bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row)
 {
     const cv_cubin *result = prove->facts->result;
@@ -45,6 +51,8 @@ bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const 
     uint32_t sec;
 
     if (row->sym == reloc->symbol->out && row->sym != 0)
+        return row->addend == reloc->elf.addend;
+    if (row->sym == 0 && reloc->symbol->out == 0 && is_nowhere(reloc->symbol))
         return row->addend == reloc->elf.addend;
     /* a shared variable has an alignment for a value: another one is never the same */
     if (reloc->symbol->space == CV_STO_SPACE_SHARED && reloc->symbol->out != 0)
@@ -204,7 +212,7 @@ static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *rel
                    ? CUVET_OK
                    : check_value(prove, reloc, cv_wrap_add(home.base, symbol->elf.value), 0);
     if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_CONSTANT ||
-        is_gone(prove, symbol))
+        is_gone(prove, symbol) || is_nowhere(symbol))
         return CUVET_OK;
     return lost(prove, reloc);
 }
@@ -291,7 +299,7 @@ static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
         return check_debug(prove, reloc);
     if (prove->facts->exact)
         return CUVET_OK;
-    if (prove->facts->relocatable && (symbol->sec != 0 || cv_elf_sym_bind(&symbol->elf) != CV_STB_LOCAL))
+    if (prove->facts->relocatable && !is_nowhere(symbol))
         return lost(prove, reloc); /* a later link has to apply it */
     if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_RESERVED)
         return check_shared(prove, reloc);
@@ -300,7 +308,7 @@ static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
         return check_slot(prove, reloc);
     if (symbol->space == CV_STO_SPACE_CONSTANT || is_constant(cv_cubin_sec(prove->in, symbol->sec)))
         return check_constant(prove, reloc);
-    if (symbol->sec == 0 && cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL)
+    if (is_nowhere(symbol))
         return CUVET_OK; /* a variable that is nowhere */
     if (type == CV_STT_FUNC && symbol->out == 0 &&
         cv_cubin_sec(prove->in, prove->here.index)->role == CV_ROLE_TEXT)
@@ -326,40 +334,47 @@ static cuvet_status meet_resolved(cv_prove *prove, const cv_prove_reloc *reloc)
                                            reloc->elf.type, &told);
 }
 
+/* It is in the result, or it was applied, or it left no trace. */
+static cuvet_status check_reloc(cv_prove *prove, cv_prove_table *kept_table, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    bool partial = prove->facts->relocatable, kept = false;
+    uint32_t type = facts->final == 0 || partial ? reloc->elf.type : facts->final;
+    cuvet_status status = CUVET_OK;
+
+    if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
+        return CUVET_OK; /* gone without a trace, whatever it names */
+    if (is_always_applied(prove, reloc)) {
+        status = check_shared(prove, reloc);
+    } else {
+        if (kept_table)
+            status = cv_prove_find_kept(prove, kept_table, reloc, type, &kept);
+        if (status == CUVET_OK && !kept)
+            status = check_applied(prove, reloc);
+        else if (status == CUVET_OK && !reloc->rela && is_section(&reloc->symbol->elf))
+            status = check_moved(prove, reloc);
+    }
+    if (status == CUVET_OK && !kept)
+        status = add_field(prove, reloc) ? meet_resolved(prove, reloc) : cv_nomem(prove->ctx, 0);
+    return status;
+}
+
 static cuvet_status check_table(cv_prove *prove, uint64_t table)
 {
     cv_prove_reloc reloc = { .rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA };
     uint32_t kept_in = *cv_u32s_get(reloc.rela ? &prove->kept.rela : &prove->kept.rel, prove->here.place.sec);
     cv_prove_table *kept_table = kept_in ? cv_prove_tables_at(&prove->kept.table, kept_in - 1) : NULL;
-    bool partial = prove->facts->relocatable;
     cv_span body = cv_cubin_body(prove->in, table);
     uint64_t count = body.len / cv_elf_rel_size(false, reloc.rela);
     cuvet_status status = CUVET_OK;
 
-    for (uint64_t row = 0; row < count && status == CUVET_OK; row++) {
-        const cv_reloc_facts *facts;
-        bool kept = false;
-        uint32_t type;
-
+    for (uint64_t row = 0; status == CUVET_OK; row++) {
+        row += kept_table ? cv_prove_meet_run(prove, kept_table, body, row) : 0;
+        if (row >= count)
+            break;
         cv_elf_read_reloc(body, false, reloc.rela, row, &reloc.elf);
-        facts = cv_reloc_of(reloc.elf.type);
-        if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
-            continue; /* gone without a trace, whatever it names */
-        type = facts->final == 0 || partial ? reloc.elf.type : facts->final;
         reloc.symbol = cv_prove_symbol_at(prove, reloc.elf.sym);
-        if (is_always_applied(prove, &reloc)) {
-            status = check_shared(prove, &reloc);
-        } else {
-            kept = kept_table && cv_prove_meets_next(prove, kept_table, &reloc, type);
-            if (kept_table && !kept)
-                status = cv_prove_find_kept(prove, kept_table, &reloc, type, &kept);
-            if (status == CUVET_OK && !kept)
-                status = check_applied(prove, &reloc);
-            else if (status == CUVET_OK && !reloc.rela && is_section(&reloc.symbol->elf))
-                status = check_moved(prove, &reloc);
-        }
-        if (status == CUVET_OK && !kept)
-            status = add_field(prove, &reloc) ? meet_resolved(prove, &reloc) : cv_nomem(prove->ctx, 0);
+        status = check_reloc(prove, kept_table, &reloc);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 bool cv_prove_read_symbols(cv_prove *prove)
 {
     const cv_u32s *hints = &prove->facts->sym;
+    bool stays = prove->facts->relocatable || prove->facts->preserve; /* what names shared variables */
 
     if (!cv_prove_symbol_list_room(&prove->ctx->mem, &prove->symbol, hints->count))
         return false;
@@ -22,6 +23,8 @@ bool cv_prove_read_symbols(cv_prove *prove)
                 symbol.sec = sec;
             if (cv_elf_sym_type(&symbol.elf) == CV_STT_CUDA_OBJECT)
                 symbol.space = symbol.elf.other & CV_STO_SPACE;
+            symbol.plain = symbol.out != 0 && (symbol.space != CV_STO_SPACE_SHARED || stays) &&
+                           cv_elf_sym_type(&symbol.elf) != CV_STT_SECTION;
             if (!cv_prove_symbol_list_push(&prove->ctx->mem, &prove->symbol, symbol))
                 return false;
         }
