@@ -143,10 +143,13 @@ static uint64_t slice_at(const cv_slices_index *index, uint64_t off)
 {
     uint64_t low = 0, high = index->starts.count;
 
-    if (has_place(index, index->last, off))
-        return index->last;
-    if (has_place(index, index->last + 1, off))
-        return index->last + 1;
+    /* Questions go forwards or backwards, some of them over one slice. */
+    for (uint64_t step = 0; step <= 2; step++) {
+        if (has_place(index, index->last + step, off))
+            return index->last + step;
+        if (step <= index->last && has_place(index, index->last - step, off))
+            return index->last - step;
+    }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
 

@@ -288,9 +288,11 @@ static cv_reloc_class section(relocate_job *job)
     if (!later || job->sym->sec == CV_NONE || !(debug || in_bank(section_of(job->view, job->sym)))) {
         cv_reloc_class class = constant_or_address(job);
 
-        if (class != CV_CLASS_CONSTANT) /* whoever applies it counts from the begin of the output's section */
-            job->moved = base;
-        return class;
+        if (class == CV_CLASS_CONSTANT)
+            return class;
+        job->moved = base; /* whoever applies it counts from the begin of the output's section */
+        /* without an addend it would count by its field, which a loader finds empty in code (CV-ELF-138) */
+        return base != 0 && !job->rela && job->facts->insn ? CV_CLASS_NO_PLACE : class;
     }
     job->moved = base; /* a later link counts from there */
     job->bank = debug ? 0 : section_of(job->view, job->sym)->bank;

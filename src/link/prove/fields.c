@@ -43,13 +43,21 @@ static cv_pair mask_of(uint32_t type)
 }
 
 /* The same, worked out once. */
-static cv_pair known_mask(cv_prove *prove, uint32_t type)
+cv_pair cv_prove_mask_of(cv_prove *prove, uint32_t type)
 {
     cv_prove_mask *mask = cv_prove_masks_at(&prove->mask, cv_min(type, CV_R_CUDA_LAST));
 
     if (!mask->known)
         *mask = (cv_prove_mask){ mask_of(type), true };
     return mask->bits;
+}
+
+bool cv_prove_make_masks(cv_prove *prove)
+{
+    if (!cv_prove_masks_reserve(&prove->ctx->mem, &prove->mask, CV_R_CUDA_LAST + 1))
+        return false;
+    prove->mask.count = CV_R_CUDA_LAST + 1;
+    return true;
 }
 
 static cuvet_status differs(const cv_prove *prove, uint64_t off, uint32_t type)
@@ -88,16 +96,12 @@ cuvet_status cv_prove_bytes(cv_prove *prove)
 {
     uint64_t pos = 0, where = 0, all = prove->here.body.len;
 
-    if (!prove->mask.items) {
-        if (!cv_prove_masks_reserve(&prove->ctx->mem, &prove->mask, CV_R_CUDA_LAST + 1))
-            return cv_nomem(prove->ctx, 0);
-        prove->mask.count = CV_R_CUDA_LAST + 1;
-    }
     for (uint64_t i = 0; i < prove->field.count;) {
         const cv_key *field = field_at(prove, i);
         uint32_t type = (uint32_t)field->index;
         uint64_t off = field->key, len = cv_reloc_of(type)->bytes;
-        cv_pair mask = known_mask(prove, type);
+        bool fitted = (field->index & CV_PROVE_FITS) != 0;
+        cv_pair mask = { 0, 0 };
 
         /* No two relocations write into the same bytes, all into the section. */
         if (off < pos || off > all)
@@ -106,14 +110,18 @@ cuvet_status cv_prove_bytes(cv_prove *prove)
             field = field_at(prove, i);
             if (field->key != off)
                 break;
-            join(&mask, known_mask(prove, (uint32_t)field->index));
+            fitted = false;
+            join(&mask, cv_prove_mask_of(prove, (uint32_t)field->index));
             len = cv_max(len, cv_reloc_of((uint32_t)field->index)->bytes);
         }
         len = cv_min(len, all - off);
         if (!is_same(prove, pos, off, &where))
             return differs(prove, where, 0);
-        if (!fits(prove, off, len, mask))
-            return differs(prove, off, type);
+        if (!fitted) {
+            join(&mask, cv_prove_mask_of(prove, type));
+            if (!fits(prove, off, len, mask))
+                return differs(prove, off, type);
+        }
         pos = off + len;
     }
     return is_same(prove, pos, all, &where) ? CUVET_OK : differs(prove, where, 0);

@@ -246,7 +246,8 @@ static bool is_before(const cv_prove *prove, const cv_prove_table *table, uint64
 static uint64_t find(const cv_prove *prove, const cv_prove_table *table, uint64_t place)
 {
     enum { NEAR = 6 };
-    uint64_t at = table->at, low = 0, high = table->count;
+    uint64_t at = table->mixed ? table->at : cv_min(table->row, table->count);
+    uint64_t low = 0, high = table->count;
     unsigned steps = 0;
 
     for (; steps < NEAR && at < table->count && is_before(prove, table, at, place); steps++)
@@ -266,6 +267,29 @@ static uint64_t find(const cv_prove *prove, const cv_prove_table *table, uint64_
     return low;
 }
 
+/* Rows that are met: those that lie at the stretch that was met before make it longer. */
+static void meet_rows(cv_prove *prove, cv_prove_table *table, uint64_t first, uint64_t count)
+{
+    if (table->low == table->high || first == table->high) {
+        table->low = table->low == table->high ? first : table->low;
+        table->high = first + count;
+    } else if (first + count == table->low) {
+        table->low = first;
+    } else {
+        for (uint64_t row = first; row < first + count; row++)
+            *cv_u8s_at(&prove->kept.met, table->first + row) = 1;
+    }
+}
+
+static bool meet(cv_prove *prove, cv_prove_table *table, uint64_t row)
+{
+    if (row < table->low || row >= table->high)
+        meet_rows(prove, table, row, 1);
+    table->row = row < table->last ? row - (row > 0) : row + 1;
+    table->last = row;
+    return true;
+}
+
 /* Several relocations can be about one place. */
 static bool is_in_table(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc, uint32_t type)
 {
@@ -280,7 +304,7 @@ static bool is_in_table(cv_prove *prove, cv_prove_table *table, const cv_prove_r
         if (found.off != place)
             return false;
         if (found.type == type && cv_prove_is_same(prove, reloc, &found))
-            return cv_prove_meet(prove, table, row);
+            return meet(prove, table, row);
     }
     return false;
 }
@@ -295,19 +319,6 @@ cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv
         *found = is_in_table(prove, table, reloc, type);
     }
     return CUVET_OK;
-}
-
-/* Rows of a table of the result that were not met yet are. */
-static void mark_run(cv_prove *prove, const cv_prove_table *table, uint64_t first, uint64_t count)
-{
-    cv_prove_kept *kept = &prove->kept;
-
-    for (uint64_t i = table->first + first; i < table->first + first + count; i++) {
-        uint8_t *met = cv_u8s_at(&kept->met, i);
-
-        kept->n_met += *met == 0;
-        *met = 1;
-    }
 }
 
 /* What a run asks of each of its rows. */
@@ -373,7 +384,7 @@ uint64_t cv_prove_meet_run(cv_prove *prove, cv_prove_table *table, cv_span body,
     if (count == 0)
         return 0;
     last = falls ? first - (count - 1) : first + (count - 1);
-    mark_run(prove, table, cv_min(first, last), count);
+    meet_rows(prove, table, cv_min(first, last), count);
     table->last = last;
     table->row = falls ? last - (last > 0) : last + 1;
     return count;
@@ -384,10 +395,12 @@ static cuvet_status check_rows(const cv_prove *prove, const cv_prove_table *tabl
     const cv_sec *target = cv_cubin_sec(prove->facts->result, table->target);
     cv_elf_reloc row;
 
+    if (table->low == 0 && table->high == table->count)
+        return CUVET_OK;
     if (prove->strange_frames ? cv_prove_is_rebuilt(prove, target) : cv_prove_is_relined(prove, target))
         return CUVET_OK;
     for (uint64_t i = 0; i < table->count; i++) {
-        if (*cv_u8s_get(&prove->kept.met, table->first + i))
+        if ((i >= table->low && i < table->high) || *cv_u8s_get(&prove->kept.met, table->first + i))
             continue;
         cv_elf_read_reloc(table->body, false, table->rela, i, &row);
         if (!is_header(row.type) || target->role != CV_ROLE_CONSTANT_FN)
@@ -402,7 +415,7 @@ cuvet_status cv_prove_check_met(const cv_prove *prove)
     const cv_prove_kept *kept = &prove->kept;
     cuvet_status status = CUVET_OK;
 
-    if (prove->facts->exact || kept->n_met == kept->rows)
+    if (prove->facts->exact)
         return CUVET_OK;
     for (uint64_t i = 0; i < kept->table.count && status == CUVET_OK; i++)
         status = check_rows(prove, cv_prove_tables_get(&kept->table, i));

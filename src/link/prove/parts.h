@@ -57,6 +57,7 @@ typedef struct cv_prove_table {
     uint64_t count, first; /* rows, and the first of them among those of all tables */
     uint64_t at;           /* the row that was found last, in the order of the places … */
     uint64_t last, row;    /* … in the table, and the one that is probably next */
+    uint64_t low, high;    /* rows of one stretch that are met; others are marked one by one */
     uint64_t key;          /* of a mixed one: first element of the keys that have its rows in order */
     uint32_t sec, target;
     uint32_t next; /* of the same target and kind: 1 + element of the list; 0: none */
@@ -74,7 +75,7 @@ typedef struct cv_prove_kept {
     cv_keys order;     /* rows of mixed tables: table << 40 | place, row */
     cv_keys header;    /* of slots: section << 40 | place, section of the table << 32 | row */
     cv_u8s met;        /* by row: it is some input's */
-    uint64_t rows, n_met;
+    uint64_t rows;
     bool ordered; /* the orders of the tables were found */
 } cv_prove_kept;
 
@@ -102,6 +103,9 @@ typedef struct cv_prove_section {
     cv_span body;
     uint64_t at; /* of its place in the file */
     bool debug;
+    bool fits; /* the bytes around the field at hand are those of the input */
+    /* the shared variable that was used last: 1 + symbol of the object, and its place */
+    uint64_t used, used_at;
 } cv_prove_section;
 
 /* Bits that relocations of a type write into. */
@@ -212,25 +216,12 @@ CV_MUST cuvet_status cv_prove_use_shared(cv_prove *prove, const cv_prove_reloc *
 /* shared.c: hint: the place of a shared variable of the object at hand. False: it depends on the kernel. */
 CV_MUST bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t *place);
 CV_MUST cuvet_status cv_prove_records(cv_prove *prove);
-/* symbols.c: all of the inputs. */
-CV_MUST bool cv_prove_read_symbols(cv_prove *prove);
 /* kept.c: relocations of the result. */
 CV_MUST cuvet_status cv_prove_list_kept(cv_prove *prove);
 /* *found: has this table of the result, or another one of its kind, a relocation of the section at hand, of
  * this type, against what it is against? It is met, then. */
 CV_MUST cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
                                         uint32_t type, bool *found);
-/* A row of a table is met. */
-static inline bool cv_prove_meet(cv_prove *prove, cv_prove_table *table, uint64_t row)
-{
-    uint8_t *met = cv_u8s_at(&prove->kept.met, table->first + row);
-
-    prove->kept.n_met += *met == 0;
-    *met = 1;
-    table->row = row < table->last ? row - (row > 0) : row + 1;
-    table->last = row;
-    return true;
-}
 /* Mostly the relocations of an input are those of the result, one behind the other or one before the other.
  * How many of a table of the section at hand are so, from a row on? They are met. */
 CV_MUST uint64_t cv_prove_meet_run(cv_prove *prove, cv_prove_table *table, cv_span body, uint64_t row);
@@ -240,6 +231,11 @@ void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept);
 CV_MUST bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row);
 /* relocs.c: all relocations of the section at hand; 'field' has what they write into. */
 CV_MUST cuvet_status cv_prove_relocs(cv_prove *prove);
+/* fields.c: bits that relocations of a type write into. False: no memory. */
+CV_MUST bool cv_prove_make_masks(cv_prove *prove);
+cv_pair cv_prove_mask_of(cv_prove *prove, uint32_t type);
+/* A field whose other bits were compared already. */
+#define CV_PROVE_FITS (UINT64_C(1) << 32)
 /* fields.c: the section at hand has the bytes of the input outside of 'field'. */
 CV_MUST cuvet_status cv_prove_bytes(cv_prove *prove);
 

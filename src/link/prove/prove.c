@@ -65,8 +65,7 @@ static cuvet_status run(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
 
-    if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file) ||
-        !cv_prove_read_symbols(prove))
+    if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file))
         return cv_nomem(prove->ctx, 0);
     status = cv_prove_symbols(prove);
     if (status == CUVET_OK)

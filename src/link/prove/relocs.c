@@ -107,15 +107,18 @@ static uint64_t field_mask(const cv_reloc_facts *facts)
 }
 
 /* The field that was applied holds this value, and the number of this bank where it has one. */
-static cuvet_status check_value(const cv_prove *prove, const cv_prove_reloc *reloc, uint64_t value,
-                                uint32_t bank)
+static cuvet_status check_value(cv_prove *prove, const cv_prove_reloc *reloc, uint64_t value, uint32_t bank)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    cv_pair now = bytes_now(prove, reloc);
+    cv_pair now = bytes_now(prove, reloc), before = bytes_before(prove, reloc),
+            mask = cv_prove_mask_of(prove, reloc->elf.type);
     uint64_t field = bits_at(now, facts->pos, facts->bits), want, addend = (uint64_t)reloc->elf.addend;
 
     if (!reloc->rela)
-        addend = (field_before(prove, reloc) & (UINT64_MAX >> facts->shift)) << facts->shift;
+        addend = (bits_at(before, facts->pos, facts->bits) & (UINT64_MAX >> facts->shift)) << facts->shift;
+    before = cv_pair_cut(before, facts->bytes);
+    prove->here.fits =
+        ((now.low ^ before.low) & ~mask.low) == 0 && ((now.high ^ before.high) & ~mask.high) == 0;
     want = cv_wrap_add(value, addend) >> facts->shift & field_mask(facts);
     if (field == want &&
         (!cv_reloc_has(facts, CV_USE_NUMBER) || bits_at(now, CV_R_NUMBER_POS, CV_R_NUMBER_BITS) == bank))
@@ -131,12 +134,16 @@ static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
     uint64_t field, addend, place;
 
+    if (prove->here.used == (uint64_t)reloc->elf.sym + 1)
+        return check_value(prove, reloc, prove->here.used_at, 0);
     if (reloc->symbol->space != CV_STO_SPACE_SHARED)
         return cv_prove_shared_place(prove, reloc->elf.sym, &place) ? check_value(prove, reloc, place, 0)
                                                                     : CUVET_OK;
     if (cv_prove_shared_place(prove, reloc->elf.sym, &place)) {
         cuvet_status status = check_value(prove, reloc, place, 0);
 
+        prove->here.used = (uint64_t)reloc->elf.sym + 1;
+        prove->here.used_at = place;
         return status == CUVET_OK ? cv_prove_use_shared(prove, reloc, place) : status;
     }
     if (facts->shift != 0 || facts->bits < 24)
@@ -149,7 +156,8 @@ static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
 /* It writes into the section, and its result is not that of the loader. */
 static bool add_field(cv_prove *prove, const cv_prove_reloc *reloc)
 {
-    return cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ reloc->elf.off, reloc->elf.type });
+    return cv_keys_push(&prove->ctx->mem, &prove->field,
+                        (cv_key){ reloc->elf.off, reloc->elf.type | (prove->here.fits ? CV_PROVE_FITS : 0) });
 }
 
 static bool is_debug(const cv_sec *sec)
@@ -191,7 +199,7 @@ static cuvet_status lost(const cv_prove *prove, const cv_prove_reloc *reloc)
 }
 
 /* Eight bytes that are zero when the function is gone. */
-static cuvet_status check_cleared(const cv_prove *prove, const cv_prove_reloc *reloc)
+static cuvet_status check_cleared(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     uint64_t now = bytes_now(prove, reloc).low, before = bytes_before(prove, reloc).low;
 
@@ -201,7 +209,7 @@ static cuvet_status check_cleared(const cv_prove *prove, const cv_prove_reloc *r
                                  before);
 }
 
-static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *reloc)
+static cuvet_status check_debug(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     const cv_prove_symbol *symbol = reloc->symbol;
     const cv_sec *sec = cv_cubin_sec(prove->in, symbol->sec);
@@ -219,7 +227,7 @@ static cuvet_status check_debug(const cv_prove *prove, const cv_prove_reloc *rel
 
 /* A branch table of a device function: it is in the banks of kernels. Of code that none reaches it has no
  * place. */
-static cuvet_status check_branch(const cv_prove *prove, const cv_prove_reloc *reloc)
+static cuvet_status check_branch(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     const cv_sec *sec = cv_cubin_sec(prove->in, reloc->symbol->sec);
     uint64_t place;
@@ -231,7 +239,7 @@ static cuvet_status check_branch(const cv_prove *prove, const cv_prove_reloc *re
                : CUVET_OK;
 }
 
-static cuvet_status check_constant(const cv_prove *prove, const cv_prove_reloc *reloc)
+static cuvet_status check_constant(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     cv_prove_place home = home_of(prove, reloc->symbol);
     const cv_sec *bank = cv_cubin_sec(prove->facts->result, home.sec);
@@ -241,7 +249,7 @@ static cuvet_status check_constant(const cv_prove *prove, const cv_prove_reloc *
     return is_constant(bank) ? check_value(prove, reloc, home.base, bank->bank) : lost(prove, reloc);
 }
 
-static cuvet_status check_slot(const cv_prove *prove, const cv_prove_reloc *reloc)
+static cuvet_status check_slot(cv_prove *prove, const cv_prove_reloc *reloc)
 {
     uint64_t slot =
         reloc->symbol->out < prove->slot.count ? *cv_u64s_get(&prove->slot, reloc->symbol->out) : 0;
@@ -342,6 +350,7 @@ static cuvet_status check_reloc(cv_prove *prove, cv_prove_table *kept_table, con
     uint32_t type = facts->final == 0 || partial ? reloc->elf.type : facts->final;
     cuvet_status status = CUVET_OK;
 
+    prove->here.fits = false;
     if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
         return CUVET_OK; /* gone without a trace, whatever it names */
     if (is_always_applied(prove, reloc)) {
@@ -368,13 +377,12 @@ static cuvet_status check_table(cv_prove *prove, uint64_t table)
     uint64_t count = body.len / cv_elf_rel_size(false, reloc.rela);
     cuvet_status status = CUVET_OK;
 
-    for (uint64_t row = 0; status == CUVET_OK; row++) {
-        row += kept_table ? cv_prove_meet_run(prove, kept_table, body, row) : 0;
-        if (row >= count)
-            break;
+    for (uint64_t row = 0, met; row < count && status == CUVET_OK; row += cv_max(met, 1)) {
         cv_elf_read_reloc(body, false, reloc.rela, row, &reloc.elf);
         reloc.symbol = cv_prove_symbol_at(prove, reloc.elf.sym);
-        status = check_reloc(prove, kept_table, &reloc);
+        met = kept_table && reloc.symbol->plain ? cv_prove_meet_run(prove, kept_table, body, row) : 0;
+        if (met == 0)
+            status = check_reloc(prove, kept_table, &reloc);
     }
     return status;
 }

@@ -46,6 +46,7 @@ static void open_section(cv_prove *prove, uint32_t index)
     here->place = *cv_prove_place_of(prove, index);
     here->body = cv_cubin_body(prove->in, index);
     here->at = cv_sat_add(cv_cubin_sec(prove->facts->result, here->place.sec)->header.off, here->place.base);
+    here->used = 0;
     here->debug = sec->role == CV_ROLE_DEBUG || sec->role == CV_ROLE_NV_DEBUG;
     here->fn =
         sec->role == CV_ROLE_TEXT ? cv_prove_symbol_at(prove, cv_elf_code_symbol(sec->header.info))->out : 0;
@@ -91,7 +92,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
 {
     cuvet_status status;
 
-    if (!cv_u64s_fill(&prove->ctx->mem, &prove->end, prove->facts->result->sec.count))
+    if (!cv_u64s_fill(&prove->ctx->mem, &prove->end, prove->facts->result->sec.count) ||
+        !cv_prove_make_masks(prove))
         return cv_nomem(prove->ctx, 0);
     status = cv_prove_list_kept(prove);
     if (status == CUVET_OK)

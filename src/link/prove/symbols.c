@@ -4,32 +4,22 @@
 #include "base/arith.h"
 #include "link/prove/parts.h"
 
-bool cv_prove_read_symbols(cv_prove *prove)
+/* The next symbol of the object at hand. False: no memory. */
+static bool read_symbol(cv_prove *prove, uint64_t index, cv_prove_symbol *symbol)
 {
-    const cv_u32s *hints = &prove->facts->sym;
     bool stays = prove->facts->relocatable || prove->facts->preserve; /* what names shared variables */
+    uint8_t type;
+    uint32_t sec;
 
-    if (!cv_prove_symbol_list_room(&prove->ctx->mem, &prove->symbol, hints->count))
-        return false;
-    for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
-        cv_prove_open(prove, obj);
-        for (uint64_t i = 0; i < prove->in->n_syms; i++) {
-            cv_prove_symbol symbol = { .out = *cv_u32s_get(hints, prove->symbol.count) };
-            uint32_t sec;
-
-            cv_elf_read_symbol(prove->in->symtab, false, i, &symbol.elf);
-            sec = cv_cubin_shndx(prove->in, false, i, &symbol.elf);
-            if (symbol.elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count)
-                symbol.sec = sec;
-            if (cv_elf_sym_type(&symbol.elf) == CV_STT_CUDA_OBJECT)
-                symbol.space = symbol.elf.other & CV_STO_SPACE;
-            symbol.plain = symbol.out != 0 && (symbol.space != CV_STO_SPACE_SHARED || stays) &&
-                           cv_elf_sym_type(&symbol.elf) != CV_STT_SECTION;
-            if (!cv_prove_symbol_list_push(&prove->ctx->mem, &prove->symbol, symbol))
-                return false;
-        }
-    }
-    return true;
+    cv_elf_read_symbol(prove->in->symtab, false, index, &symbol->elf);
+    type = cv_elf_sym_type(&symbol->elf);
+    sec = cv_cubin_shndx(prove->in, false, index, &symbol->elf);
+    symbol->out = *cv_u32s_get(&prove->facts->sym, prove->symbol.count);
+    symbol->sec = symbol->elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count ? sec : 0;
+    symbol->space = type == CV_STT_CUDA_OBJECT ? symbol->elf.other & CV_STO_SPACE : 0;
+    symbol->plain =
+        symbol->out != 0 && (symbol->space != CV_STO_SPACE_SHARED || stays) && type != CV_STT_SECTION;
+    return cv_prove_symbol_list_push(&prove->ctx->mem, &prove->symbol, *symbol);
 }
 
 static bool is_named(const cv_elf_symbol *symbol)
@@ -61,28 +51,18 @@ static bool is_better(const cv_proven *old, const cv_proven *found, bool functio
     return function && found->bind == CV_STB_WEAK && found->regs < old->regs;
 }
 
-static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol *symbol)
+static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_prove_symbol *symbol,
+                                     bool common)
 {
-    const cv_cubin *result = prove->facts->result;
     bool function = cv_elf_sym_type(&symbol->elf) == CV_STT_FUNC;
     cv_proven found = { .obj = prove->obj,
                         .sym = (uint32_t)index,
                         .found = true,
-                        .common = symbol->elf.shndx == CV_SHN_COMMON,
+                        .common = common,
                         .bind = cv_elf_sym_bind(&symbol->elf),
                         .regs = cv_cubin_sec(prove->in, symbol->sec)->regs };
-    cv_proven *old;
-    uint32_t name;
+    cv_proven *old = cv_provens_at(&prove->proven, symbol->out);
 
-    if (symbol->out >= result->n_syms)
-        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, 0, symbol->out);
-    name = cv_u32_at(result->symtab, symbol->out * cv_elf_sym_size(false)); /* st_name comes first */
-    if (!cv_span_same_cstr(prove->in->strtab, symbol->elf.name, result->strtab, name))
-        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, name, symbol->out);
-    prove->commons = prove->commons || found.common;
-    if (symbol->sec == 0 && !found.common)
-        return CUVET_OK;
-    old = cv_provens_at(&prove->proven, symbol->out);
     if (old->found && found.bind == CV_STB_LOCAL) /* of a file of its own */
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, old->sym, symbol->out);
     /* Where nothing counts the registers of a weak function any of them may be taken. */
@@ -92,6 +72,22 @@ static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol
         *old = found;
     old->unsure = found.unsure && old->bind == CV_STB_WEAK;
     return CUVET_OK;
+}
+
+/* What stands for a symbol has its name. */
+static cuvet_status enter(cv_prove *prove, uint64_t index, const cv_prove_symbol *symbol)
+{
+    const cv_cubin *result = prove->facts->result;
+    bool common = symbol->elf.shndx == CV_SHN_COMMON;
+    uint32_t name;
+
+    if (symbol->out >= result->n_syms)
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, 0, symbol->out);
+    name = cv_u32_at(result->symtab, symbol->out * cv_elf_sym_size(false)); /* st_name comes first */
+    if (!cv_span_same_cstr(prove->in->strtab, symbol->elf.name, result->strtab, name))
+        return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, name, symbol->out);
+    prove->commons = prove->commons || common;
+    return symbol->sec == 0 && !common ? CUVET_OK : enter_definition(prove, index, symbol, common);
 }
 
 /* Of its definition a symbol has the binding and the type; of a variable a program says that it is one. */
@@ -221,23 +217,36 @@ static cuvet_status check_result(cv_prove *prove)
     return status;
 }
 
+static cuvet_status enter_object(cv_prove *prove)
+{
+    cuvet_status status = CUVET_OK;
+
+    for (uint64_t i = 0; i < prove->in->n_syms && status == CUVET_OK; i++) {
+        cv_prove_symbol symbol;
+
+        if (!read_symbol(prove, i, &symbol))
+            return cv_nomem(prove->ctx, 0);
+        if (i == 0)
+            continue;
+        if (symbol.out != 0 && is_named(&symbol.elf))
+            status = enter(prove, i, &symbol);
+        else if (symbol.sec != 0 && is_variable(&symbol) && is_data(cv_cubin_sec(prove->in, symbol.sec)))
+            status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, i, 0, 0);
+    }
+    return status;
+}
+
 cuvet_status cv_prove_symbols(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
 
-    if (!cv_provens_reserve(&prove->ctx->mem, &prove->proven, prove->facts->result->n_syms))
+    if (!cv_provens_reserve(&prove->ctx->mem, &prove->proven, prove->facts->result->n_syms) ||
+        !cv_prove_symbol_list_room(&prove->ctx->mem, &prove->symbol, prove->facts->sym.count))
         return cv_nomem(prove->ctx, 0);
     prove->proven.count = prove->facts->result->n_syms;
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
-        for (uint64_t i = 1; i < prove->in->n_syms && status == CUVET_OK; i++) {
-            const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
-
-            if (symbol->out != 0 && is_named(&symbol->elf))
-                status = enter(prove, i, symbol);
-            else if (symbol->sec != 0 && is_variable(symbol) && is_data(cv_cubin_sec(prove->in, symbol->sec)))
-                status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, i, 0, 0);
-        }
+        status = enter_object(prove);
     }
     return status == CUVET_OK ? check_result(prove) : status;
 }
