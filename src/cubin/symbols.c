@@ -256,6 +256,8 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         if (pass->cubin->rel && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
             !(symbol->size == 0 && (symbol->value == 0 || sec->role == CV_ROLE_NV_DEBUG_SHARED)))
             sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
+        if (pass->cubin->rel && symbol->size == 0 && cv_elf_sym_bind(symbol) == CV_STB_LOCAL)
+            sym_report(pass, at, CV_R_SYM_SHARED_EMPTY, CV_ST_SIZE, symbol->value, 0);
     } else {
         end = cv_sat_add(symbol->value, symbol->size);
     }
@@ -325,6 +327,15 @@ static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol
     }
 }
 
+/* What only variables of global memory are: a linker that places what is open keeps the bits. */
+static bool is_of_no_memory(const cv_elf_symbol *symbol, uint8_t type)
+{
+    unsigned space = symbol->other & CV_STO_SPACE;
+
+    return type == CV_STT_CUDA_OBJECT && space > CV_STO_SPACE_GLOBAL &&
+           (symbol->other & (CV_STO_MANAGED | CV_STO_ENTRY)) != 0;
+}
+
 static void check_undefined(const symbol_pass *pass, uint64_t at, const cv_elf_symbol *symbol, uint8_t type)
 {
     if (!pass->cubin->conv)
@@ -333,6 +344,8 @@ static void check_undefined(const symbol_pass *pass, uint64_t at, const cv_elf_s
         check_left(pass, at, symbol, type);
     else if (CV_UNLIKELY(is_nobodys(symbol, type)))
         sym_report(pass, at, CV_R_SYM_NOBODYS, CV_ST_INFO, symbol->info, 0);
+    else if (CV_UNLIKELY(is_of_no_memory(symbol, type)))
+        sym_report(pass, at, CV_R_SYM_SPACE, CV_ST_OTHER, symbol->other, symbol->other & CV_STO_SPACE);
 }
 
 /* A symbol with a section index that stands for none. */

@@ -22,11 +22,12 @@ static bool has_places(const cv_cubin *cubin, const cv_sec *sec)
     return cv_role_holds_variables(sec->role);
 }
 
-/* Compilers before 11 name pieces of their own constants, and pieces of these pieces, which no program knows.
- * */
-static bool is_compilers(const cv_elf_symbol *symbol, const cv_sec *sec)
+/* Compilers before 11 name pieces of their own constants, and pieces of these pieces, which no program knows;
+ * linkers that preserve relocations keep the names. */
+static bool is_compilers(const cv_cubin *cubin, const cv_elf_symbol *symbol, const cv_sec *sec)
 {
-    const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
+    const unsigned space = cubin->rel ? CV_STO_SPACE_CONSTANT : 0; /* linkers drop it */
+    const unsigned bits = space | CV_STV_INTERNAL;
 
     return (sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) &&
            sec->bank == CV_BANK_TABLES && cv_elf_sym_bind(symbol) == CV_STB_LOCAL &&
@@ -54,7 +55,7 @@ static cuvet_status collect_variables(variable_pass *pass)
         index = cv_cubin_shndx(cubin, false, i, &symbol);
         sec = cv_cubin_sec(cubin, index); /* the null section for what is no section */
         if (index != CV_SHN_UNDEF &&      /* whose size may be the number of all sections */
-            has_places(cubin, sec) && takes_room(&symbol, sec) && !is_compilers(&symbol, sec) &&
+            has_places(cubin, sec) && takes_room(&symbol, sec) && !is_compilers(cubin, &symbol, sec) &&
             !cv_keys_push(&pass->ctx->mem, &pass->by_section, (cv_key){ index, i }))
             return cv_nomem(pass->ctx, cubin->image.off);
     }

@@ -7,11 +7,16 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tarfile
 
 import lib_places
 from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, main, read, sample, scratch, test, write
 
+sys.path.append(os.path.join(ROOT, "tools", "corpus"))
+import edit  # noqa: E402
+
+FRAME_SIZE, MAX_STACK_SIZE = 0x11, 0x23
 A, B = sample("two_a.sm_75.rdc.cubin"), sample("two_b.sm_75.rdc.cubin")
 HOST_A, HOST_B = sample("host-two_a.o"), sample("host-two_b.o")
 
@@ -793,6 +798,40 @@ def an_extern_array_for_a_debugger_lies_where_its_kernel_has_it():
     image[found[0][0] + 16] = 1
     r = cuvet("scan", write(image, "size.cubin"))
     equal((r.rc, "CV-ELF-082" in r.out), (FINDINGS, True), r.out)
+
+
+def with_stack(name, kernel, most, frame):
+    """An object whose kernel has a frame, and a record of how much stack it may have."""
+    e = edit.Elf(read(name))
+    for code, value in ((MAX_STACK_SIZE, most), (FRAME_SIZE, frame)):
+        row = next(r for r in e.records(".nv.info") if r[2] == code and struct.unpack_from("<I", r[3])[0] == e.symbol_index(kernel))
+        e.word(".nv.info", row[0] + 8, value)
+    return write(bytes(e))
+
+
+@test
+def a_kernel_may_say_how_much_stack_it_has():
+    """CV-LINK-131: with the functions that it calls; 0 is no limit."""
+    for number in ("75", "90"):
+        arch, a, b = "sm_" + number, "two_a.sm_%s.rdc.cubin" % number, sample("two_b.sm_%s.rdc.cubin" % number)
+        for most in (1, 8, 15):
+            refused(["CV-LINK-131", "16 bytes, at most %d allowed" % most, "_Z6callerPi"], with_stack(a, "_Z6callerPi", most, 16), b, arch=arch)
+        for most in (0, 16, 17, 0xFFFFFFFF):
+            linked(with_stack(a, "_Z6callerPi", most, 16), b, arch=arch)
+        linked("-r", with_stack(a, "_Z6callerPi", 1, 16), b, arch=arch)
+
+
+@test
+def pieces_of_constants_that_share_bytes():
+    """Compilers before 11 wrote such; what preserves their names was a defect of ours."""
+    for number in ("75", "90"):
+        for value, size in ((1, 12), (0, 13), (0, 24), (8, 16), (4, 4)):
+            e = edit.Elf(read("branchy.sm_%s.rdc.cubin" % number))
+            piece = next(n for n, _ in e.symbols() if n.endswith(".const_opt.0.12"))
+            path = write(bytes(e.symbol(piece, "value", value).symbol(piece, "size", size)))
+            equal(cuvet("scan", path).rc, CLEAN, path)
+            for form in ((), ("-g",), ("--preserve-relocs",), ("-r",), ("-r", "--compat-r")):
+                linked(path, *form, arch="sm_" + number)
 
 
 @test

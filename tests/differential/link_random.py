@@ -97,8 +97,10 @@ class Image:
         if off == self.phoff:
             return kind, flags, "tables", vaddr, paddr, filesz, memsz, align
         named = [(name_at(names, r[0]), r[4], r[4] + (0 if r[1] in NOBITS else r[5]), r) for r in rows[1:]]
-        first = [n for n, start, _, _ in named if start == off]
-        last = [n for n, _, end, _ in named if end == off + filesz]
+        # What has no bytes may happen to lie where those end that have some.
+        alike = [n for n in named if (n[3][1] in NOBITS) == (filesz == 0)]
+        first = [n for n, start, _, _ in alike if start == off]
+        last = [n for n, _, end, _ in alike if end == off + filesz]
         end = off + filesz  # what has no bytes is aligned as places in the file are
         for _, start, _, r in named:
             if r[1] in NOBITS and start >= off:

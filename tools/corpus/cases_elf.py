@@ -491,7 +491,14 @@ for label, value in (('3', 3), ('odd', 0x10001)):
         case('SYM_ALIGN', 'shared-%s-%s' % (label, number), base, lambda e, v=value: e.symbol(find(e, SHARED), 'value', v))
 for number, base in (('90', D90), ('75', D75)):
     case('SYM_ALIGN', 'shared-0-%s' % number, base, lambda e: e.symbol(find(e, SHARED), 'value', 0),
-         legal=lambda e: e.symbol(find(e, SHARED), 'value', 0).symbol(find(e, SHARED), 'size', 0))
+         legal=lambda e: e.symbol(find(e, SHARED), 'value', 1))
+    case('SYM_SHARED_EMPTY', 'shared-empty-%s' % number, base, lambda e: e.symbol(find(e, SHARED), 'size', 0),
+         legal=lambda e: e.symbol(find(e, SHARED), 'size', 1))
+    for label, bits in (('managed', 0x44), ('unified', 0x50), ('both', 0x54)):
+        case('SYM_SPACE', 'open-array-%s-%s' % (label, number), base, lambda e, v=bits: e.symbol('tail', 'other', v),
+             legal=lambda e: e.symbol('tail', 'size', 0))
+    case('SYM_SHARED_EMPTY', 'shared-nothing-%s' % number, base,
+         lambda e: e.symbol(find(e, SHARED), 'size', 0).symbol(find(e, SHARED), 'value', 256))
 COUNTER = 'shared_counter'
 case('SYM_ALIGN', 'common-0', TWO, lambda e: e.symbol(COUNTER, 'shndx', COMMON),
      legal=lambda e: e.symbol(COUNTER, 'shndx', COMMON).symbol(COUNTER, 'value', 4))

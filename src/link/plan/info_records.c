@@ -244,6 +244,15 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
     return ok && cv_oinfos_push(&view->ctx->mem, &view->records->oinfo, out) ? CUVET_OK : cv_l_nomem(view);
 }
 
+/* A kernel may say how much stack it has at most; the record itself stays in an object only. */
+static void check_stack(const cv_view_info_records *view, const cv_lfn *function, uint32_t most)
+{
+    uint64_t stack = cv_l_fn_usage(view, function->id)->stack;
+
+    if (function->kernel && most != 0 && stack > most)
+        cv_link_say(view, function->def, CV_R_LINK_STACK_LIMIT, stack, most);
+}
+
 /* The record of the program: what it keeps of each object, the last one first. */
 static bool copy_global(info_describer *describer, const cv_lobj *obj, cv_span span, const cv_tlv *tlv)
 {
@@ -261,9 +270,12 @@ static bool copy_global(info_describer *describer, const cv_lobj *obj, cv_span s
     if (cv_l_fn_of(view, sym->id) == CV_NONE)
         return true;
     function = cv_l_fn(view, cv_l_fn_of(view, sym->id));
-    if (function->def != obj->first_sym + index || !cv_l_fn_calls(view, function->id)->live ||
-        (tlv->code == CV_ATTR_MAX_STACK_SIZE && !view->options->relocatable))
+    if (function->def != obj->first_sym + index || !cv_l_fn_calls(view, function->id)->live)
         return true;
+    if (tlv->code == CV_ATTR_MAX_STACK_SIZE && !view->options->relocatable) {
+        check_stack(view, function, value);
+        return true;
+    }
     if (tlv->code == CV_ATTR_REGCOUNT && function->kernel && !view->options->relocatable)
         value = cv_l_fn_usage(view, function->id)->all_regs;
     return add_pair(view, tlv->code, cv_l_out_of(view, sym->id), value);
