@@ -42,22 +42,16 @@ static cv_pair mask_of(uint32_t type)
     return mask;
 }
 
-/* The same, worked out once. */
+/* The same, worked out once while nothing else takes its place. */
 cv_pair cv_prove_mask_of(cv_prove *prove, uint32_t type)
 {
-    cv_prove_mask *mask = cv_prove_masks_at(&prove->mask, cv_min(type, CV_R_CUDA_LAST));
+    cv_prove_mask mask = CV_ARRAY_GET(prove->mask, type % CV_PROVE_MASKS);
 
-    if (!mask->known)
-        *mask = (cv_prove_mask){ mask_of(type), true };
-    return mask->bits;
-}
-
-bool cv_prove_make_masks(cv_prove *prove)
-{
-    if (!cv_prove_masks_reserve(&prove->ctx->mem, &prove->mask, CV_R_CUDA_LAST + 1))
-        return false;
-    prove->mask.count = CV_R_CUDA_LAST + 1;
-    return true;
+    if (mask.type != (uint64_t)type + 1) {
+        mask = (cv_prove_mask){ mask_of(type), (uint64_t)type + 1 };
+        CV_ARRAY_SET(prove->mask, type % CV_PROVE_MASKS, mask);
+    }
+    return mask.bits;
 }
 
 static cuvet_status differs(const cv_prove *prove, uint64_t off, uint32_t type)

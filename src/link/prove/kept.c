@@ -74,10 +74,12 @@ static bool find_order(cv_prove *prove, uint64_t number)
 {
     cv_prove_table *table = cv_prove_tables_at(&prove->kept.table, number);
     bool rises = true, falls = true;
+    const cv_span body = table->body;
+    const uint64_t size = cv_elf_rel_size(false, table->rela), end = table->count * size;
     uint64_t last = place_at(table, 0);
 
-    for (uint64_t row = 1; row < table->count && (rises || falls); row++) {
-        uint64_t place = place_at(table, row);
+    for (uint64_t at = size; at < end && (rises || falls); at += size) {
+        uint64_t place = cv_u64_at(body, at);
 
         rises = rises && place >= last;
         falls = falls && place <= last;

@@ -111,10 +111,11 @@ typedef struct cv_prove_section {
 /* Bits that relocations of a type write into. */
 typedef struct cv_prove_mask {
     cv_pair bits;
-    bool known;
+    uint64_t type; /* 1 + the type; 0: none */
 } cv_prove_mask;
 
-CV_VEC(cv_prove_masks, cv_prove_mask);
+/* Code has few types at a time. */
+enum { CV_PROVE_MASKS = 8 };
 
 typedef struct cv_prove {
     cv_ctx *ctx;
@@ -123,10 +124,10 @@ typedef struct cv_prove {
     cv_prove_symbol_list symbol; /* of the inputs */
     cv_provens proven;           /* by symbol of the result */
     cv_prove_kept kept;
-    cv_prove_masks mask; /* by type of relocation */
-    cv_prove_uses use;   /* of shared memory */
-    cv_u32s used;        /* by symbol of the inputs: 1 + the last element of 'use' */
-    cv_u64s slot;        /* by symbol of the result: 1 + the slot of a texture or surface */
+    cv_prove_mask mask[CV_PROVE_MASKS]; /* of the types that were asked for last */
+    cv_prove_uses use;                  /* of shared memory */
+    cv_u32s used;                       /* by symbol of the inputs: 1 + the last element of 'use' */
+    cv_u64s slot;                       /* by symbol of the result: 1 + the slot of a texture or surface */
     uint64_t n_slots, first_slot;
     cv_prove_branches branches;
     cv_u64s end;         /* by section of the result: covered so far */
@@ -231,8 +232,7 @@ void cv_prove_free_kept(cv_mem *mem, cv_prove_kept *kept);
 CV_MUST bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row);
 /* relocs.c: all relocations of the section at hand; 'field' has what they write into. */
 CV_MUST cuvet_status cv_prove_relocs(cv_prove *prove);
-/* fields.c: bits that relocations of a type write into. False: no memory. */
-CV_MUST bool cv_prove_make_masks(cv_prove *prove);
+/* fields.c: bits that relocations of a type write into. */
 cv_pair cv_prove_mask_of(cv_prove *prove, uint32_t type);
 /* A field whose other bits were compared already. */
 #define CV_PROVE_FITS (UINT64_C(1) << 32)

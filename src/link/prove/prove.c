@@ -86,7 +86,6 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
     cv_u64s_free(&ctx->mem, &file.starts);
     cv_provens_free(&ctx->mem, &prove.proven);
     cv_prove_symbol_list_free(&ctx->mem, &prove.symbol);
-    cv_prove_masks_free(&ctx->mem, &prove.mask);
     cv_prove_free_kept(&ctx->mem, &prove.kept);
     cv_prove_free_tables(&ctx->mem, &prove.branches);
     cv_u32s_free(&ctx->mem, &prove.used);

@@ -92,8 +92,7 @@ cuvet_status cv_prove_sections(cv_prove *prove)
 {
     cuvet_status status;
 
-    if (!cv_u64s_fill(&prove->ctx->mem, &prove->end, prove->facts->result->sec.count) ||
-        !cv_prove_make_masks(prove))
+    if (!cv_u64s_fill(&prove->ctx->mem, &prove->end, prove->facts->result->sec.count))
         return cv_nomem(prove->ctx, 0);
     status = cv_prove_list_kept(prove);
     if (status == CUVET_OK)
