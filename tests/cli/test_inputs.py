@@ -100,6 +100,10 @@ def bitcode_and_its_triple():
     # A large part between the beginning and the triple is passed over; one that is too large is not read.
     far = bitcode.module(before=lambda out, width: bitcode.block(out, width, 9, 3, bytes(3 << 20)))
     equal(cuvet("list", "--format=ndjson", write(bitcode.stream(far))).objects("member")[0]["triple"], "nvptx64-nvidia-cuda", "far")
+    # So is one with a definition far behind the beginning, which was read as no bits at all.
+    for triple, want in ((b"x86_64-pc-linux-gnu", "clean"), (b"nvptx64-nvidia-cuda", "unsupported")):
+        late = bitcode.stream(bitcode.module(triple, after=bitcode.late_definition))
+        equal(verdicts(cuvet("scan", "--format=ndjson", write(late)))[0][1], want, "late definition")
     # What hides behind it, or in it, is found as anywhere else.
     for hidden in (cuda + bad_container(), bitcode.wrapped(cuda) + bad_container(), bitcode.stream(bitcode.module(before=lambda out, width:
                    bitcode.block(out, width, 9, 3, bad_container())))):

@@ -108,6 +108,15 @@ def again(triple):
     return write
 
 
+def late_definition(out, width):
+    """a large part, and behind it a definition that is used at once: as compilers say where the names of a large module begin"""
+    block(out, width, 9, 3, bytes(200 << 10))
+    out.fixed(2, width).vbr(2, 5).fixed(1, 1).vbr(13, 8)  # literal
+    out.fixed(0, 1).fixed(1, 3).vbr(32, 5)  # a number of 32 bits
+    out.fixed(4, width).fixed(0x89ABCDEF, 32)
+    block(out, width, 11, 4, bytes(64))
+
+
 def no_definition(out, width):
     """a record of an abbreviation that nobody defined"""
     out.fixed(7, width)

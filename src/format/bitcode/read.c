@@ -174,12 +174,15 @@ static void read_blob(bit_reader *bits)
     align32(bits);
 }
 
-/* A record in the form that the definition at 'at' describes, which is read along with it. */
+/* A record in the form that the definition at 'at' describes, which is read along with it: it stands at the
+ * beginning of the stream, or in the part at hand. */
 static void read_abbreviated(bit_reader *bits, uint64_t at, bit_record *record)
 {
-    bit_reader def = { .in = bits->defs, .pos = at };
+    bool near = at / 8 >= bits->first && at / 8 >= bits->defs.len;
+    bit_reader def = { .in = near ? bits->in : bits->defs, .first = near ? bits->first : 0, .pos = at };
     uint64_t count = read_vbr(&def, 5);
 
+    bits->failed = bits->failed || def.failed;
     for (uint64_t i = 0; i < count && !bits->failed; i++) {
         bit_operand operand = read_operand(&def);
 
