@@ -45,7 +45,7 @@ def find(variable, names):
 
 class Bench:
     def __init__(self, args, tmp):
-        self.tmp, self.t, self.n = tmp, Table(), args.pairs
+        self.tmp, self.t, self.n, self.build = tmp, Table(), args.pairs, args.build
         self.cuvet, self.tool = os.path.join(args.build, "cuvet"), os.path.join(args.build, "bench", "link")
         self.nvlink = find("CUVET_NVLINK", ["nvlink"])
         self.jit = find("CUVET_NVJITLINK", ["libnvJitLink.so*"])
@@ -130,11 +130,46 @@ class Bench:
                        rss / MIB, len(files), bytes_in / MIB, bytes_out / MIB))
         shutil.rmtree(where)
 
+    def worker(self, where, rounds=2000):
+        """Links in caged workers, by processor time of both sides, beside libnvJitLink in the process: in turn, medians."""
+        tool, program = (os.path.join(os.path.abspath(self.build), *n) for n in (("bench", "worker"), ("cuvet-worker",)))
+        files = sorted(glob.glob(os.path.join(where, "*.cubin")))
+
+        def said(what, mode, *counts):
+            return {k: float(v) for k, v in words(Run([tool, what, program, mode, *map(str, counts), "sm_90", *files], output=True).text).items()}
+
+        for mode, most in (("persistent", 0.6), ("fork", 2.5)):
+            if not self.jit:
+                print("SKIPPED: worker %s against libnvJitLink: it is not installed here; %.0f us of processor time" % (
+                    mode, statistics.median(said("cpu", mode, rounds)["us"] for _ in range(self.n))), flush=True)
+                continue
+            both = []
+            for _ in range(self.n):
+                jit = {k: float(v) for k, v in words(Run([self.tool, "200", "sm_90", where, self.jit], output=True).text).items()}["jit_us"]
+                both.append((jit, said("cpu", mode, rounds)["us"]))
+            ratio = statistics.median(w / j for j, w in both)
+            self.t.add("tiny", "worker %s / libnvJitLink in process" % mode, ratio, "x", "<= %g" % most, ratio <= most,
+                       "%.0f us / %.0f us, cpu of both sides" % (statistics.median(w for _, w in both), statistics.median(j for j, _ in both)))
+        for mode in ("persistent", "fork"):
+            for clients in (1, 2, 4):
+                self.t.add("tiny", "worker %s, %d clients" % (mode, clients), said("clients", mode, clients, rounds)["per_second"], "1/s", None, None,
+                           "as many workers, %d cores" % os.cpu_count())
+        hostile = sorted(glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "corpus", "hostile", "CV-*")))
+        for mode in ("persistent", "fork"):
+            r = {k: float(v) for k, v in words(Run([tool, "mixed", program, mode, "10000", "1000", "sm_90", *files, "--", *hostile],
+                                                   output=True).text).items()}
+            self.t.add("tiny", "10000 + 1000 hostile, %s, p50" % mode, r["p50_us"], "us", None, None, "wall clock of a good request")
+            self.t.add("tiny", "10000 + 1000 hostile, %s, p99" % mode, r["p99_us"], "us", None, None, "the same")
+            bad = r["lost"] + r["wrong"] + r["unanswered"]
+            self.t.add("tiny", "lost, wrong or unanswered, %s" % mode, bad, "", "<= 0", bad == 0,
+                       "%d good, %d hostile" % (r["good"], r["hostile"]))
+
     def all(self):
         print("%-28s %-34s %9s %-7s %-16s" % ("program", "measure", "value", "unit", "target"))
         tiny = self.program("tiny")
         self.whole("tiny", tiny, 1.7, 10 * self.n)
         self.inside("tiny", tiny, 200, 10)
+        self.worker(tiny)
         for what in ("functions", "layers"):
             where = self.program(what, 2000)
             self.whole("%s 2000" % what, where, 5)

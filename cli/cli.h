@@ -135,6 +135,7 @@ int cmd_select(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_link(int argc, char **argv);
 int cmd_finalize(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 void cmd_link_help(FILE *to);
 
 #endif

@@ -35,6 +35,10 @@
     USE(json_pack)                                                                                           \
     USE(json_string)                                                                                         \
     USE(json_stringn)                                                                                        \
+    USE(json_loadb)                                                                                          \
+    USE(json_dumps)                                                                                          \
+    USE(json_object_size)                                                                                    \
+    USE(json_string_value)                                                                                   \
     USE(json_true)
 
 #define CLI_OF_NETTLE(USE)                                                                                   \
@@ -70,6 +74,10 @@ extern cli_loaded_functions cli_loaded;
 #define json_string           cli_loaded.json_string
 #define json_stringn          cli_loaded.json_stringn
 #define json_true             cli_loaded.json_true
+#define json_loadb            cli_loaded.json_loadb
+#define json_dumps            cli_loaded.json_dumps
+#define json_object_size      cli_loaded.json_object_size
+#define json_string_value     cli_loaded.json_string_value
 #define nettle_sha256_init    cli_loaded.nettle_sha256_init
 #define nettle_sha256_update  cli_loaded.nettle_sha256_update
 #define nettle_sha256_digest  cli_loaded.nettle_sha256_digest

@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list unpack dump map rules select link finalize help --help --version'
+        words='scan list unpack dump map rules select link finalize serve help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -53,6 +53,7 @@ _cuvet()
         finalize,--backend) words='copy strip external' ;;
         finalize,--arch-policy) words='reference exact' ;;
         finalize,--format) words='text ndjson' ;;
+        serve,--mode) words='fork persistent' ;;
         *)
             case $command in
             scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
@@ -64,7 +65,8 @@ _cuvet()
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --compiler --code-generator --help --version' ;;
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
-            help) words='--help --version scan list unpack dump map rules select link finalize help' ;;
+            serve) words='--socket --mode --workers --queue --deadline --allow-uid --worker --require-sandbox --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules select link finalize serve help' ;;
             esac ;;
         esac
     fi

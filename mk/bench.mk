@@ -12,6 +12,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcuvet.a $(FLAGS_STAMP)
 	$(Q)$(CC) $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -MF $@.d \
 	    $< -o $@ $(MODE_LINK) $(LDFLAGS) -pie $(BUILD)/libcuvet.a $(LIB_LIBS)
 -include $(BENCH_BINS:%=%.d)
+$(BUILD)/bench/worker: $(BUILD)/libcuvet-worker.a | $(BUILD)/cuvet-worker
+$(BUILD)/bench/worker: LIB_LIBS := $(BUILD)/libcuvet-worker.a $(LIB_LIBS)
 
 bench-build: $(BENCH_BINS)
 

@@ -74,9 +74,9 @@ $(BUILD)/.codecs: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(CODECS)' | cmp -s - $@ || printf '%s\n' '$(CODECS)' > $@
 
-$(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet.a $(BUILD)/.codecs
+$(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a $(BUILD)/.codecs
 	$(call say,LD,$@)
-	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet.a \
+	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a \
 	    $(CLI_LIBS) $(CODEC_LIBS)
 
 # The list of sources is a prerequisite of its own: deleting a file must relink.

@@ -6,6 +6,7 @@
 #include "perform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,15 +145,18 @@ static bool serve_one(worker_state *worker)
 /* Address space, which what is asked for comes on top of. */
 static uint64_t address_space(void)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    char text[64] = "";
+    uint64_t pages = 0;
 
-    if (file) {
-        if (fscanf(file, "%lu", &pages) != 1)
-            pages = 0;
-        (void)fclose(file); /* read */
-    }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (fd < 0)
+        return 0;
+    if (read(fd, text, sizeof(text) - 1) < 0)
+        text[0] = '\0';
+    (void)close(fd); /* read */
+    for (const char *at = text; *at >= '0' && *at <= '9' && pages <= UINT32_MAX; at++)
+        pages = 10 * pages + (uint64_t)(*at - '0');
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static bool begin(worker_state *worker)
@@ -180,7 +184,7 @@ static bool begin(worker_state *worker)
 int main(int argc, char **argv)
 {
     static worker_state worker;
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = { .ss_family = AF_UNSPEC };
     socklen_t len = sizeof(peer);
 
     if (argc != 2 || (strcmp(argv[1], "persistent") != 0 && strcmp(argv[1], "fork") != 0) ||

@@ -121,10 +121,13 @@ static bool prepare_signals(posix_spawnattr_t *attributes)
 {
     sigset_t none, all;
 
+    /* A group of its own: an interrupt from a terminal is for the program alone. */
     return sigemptyset(&none) == 0 && sigfillset(&all) == 0 &&
            posix_spawnattr_setsigmask(attributes, &none) == 0 &&
            posix_spawnattr_setsigdefault(attributes, &all) == 0 &&
-           posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0;
+           posix_spawnattr_setpgroup(attributes, 0) == 0 &&
+           posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETPGROUP) == 0;
 }
 
 /* @return 0 or an errno */
