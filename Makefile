@@ -46,7 +46,7 @@ include mk/bench.mk
 include mk/install.mk
 include mk/database.mk
 
-all: $(BUILD)/cuvet $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/compile_commands.json ## build cuvet, libcuvet.a and libcuvet.so (the default)
+all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
 
 help: ## this list
 	@echo "cuvet $(VERSION): vets CUDA device code nobody should trust. Targets:"

@@ -110,6 +110,8 @@ void cli_suggest_end(const cli_suggestion *suggestion, const char *before);
 int cli_no_target(const char *given);
 
 /* Complaints: "cuvet: <what>: <message>" on standard error; `what` is escaped, NULL leaves it out. */
+/** What complaints begin with from now on, instead of "cuvet: "; not copied. */
+void cli_speak_as(const char *prefix);
 void cli_complain(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** Exit code that a failed library call stands for, and its text. */
 int cli_exit_of(cuvet_status status);
@@ -136,6 +138,9 @@ int cmd_rules(int argc, char **argv);
 int cmd_link(int argc, char **argv);
 int cmd_finalize(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_toolkit(int argc, char **argv);
+/** The command in the place of nvlink (nvlink/). */
+int cmd_nvlink(int argc, char **argv);
 void cmd_link_help(FILE *to);
 
 #endif

@@ -34,6 +34,8 @@ static unsigned flags_of(const link_args *args)
            (args->set[LINK_O_UNDEFINED_GLOBALS] ? CUVET_LINK_UNDEFINED_VARIABLES : 0) |
            (is_yes(args, LINK_O_NO_RESERVATION) ? CUVET_LINK_NO_RESERVED_SHARED : 0) |
            (is_yes(args, LINK_O_EXTENDED_SMEM) ? CUVET_LINK_ALL_SHARED : 0) |
+           (args->role->stand_in ? CUVET_LINK_MAY_BE_EMPTY : 0) |
+           (args->role->modules_only ? CUVET_LINK_MODULES_ONLY : 0) |
            (args->set[LINK_O_IGNORE_HOST_INFO] ? 0 : CUVET_LINK_HOST_INFO);
 }
 
@@ -155,7 +157,7 @@ static void save_all(link_run *run, cli_outfile *out, cli_outfile *modules)
     cuvet_link_result result = { .size = sizeof(result) };
     cuvet_status status = CUVET_OK;
 
-    if (run->args->set[LINK_O_VERBOSE]) {
+    if (run->args->set[LINK_O_VERBOSE] && out->path) {
         status = cuvet_linker_get_result(run->ctx, run->linker, &result);
         if (status == CUVET_OK)
             link_report(run, result.bytes, result.n);
@@ -164,7 +166,7 @@ static void save_all(link_run *run, cli_outfile *out, cli_outfile *modules)
     }
     if (run->rc == CLI_X_CLEAN && modules->path)
         save_modules(run, modules);
-    if (run->rc != CLI_X_CLEAN)
+    if (run->rc != CLI_X_CLEAN || !out->path)
         return;
     if (!out->standard) {
         status = cli_outfile_ready(out);
@@ -260,16 +262,25 @@ static int run_link(link_args *args)
     cli_outfile_close(&out);
     cli_outfile_close(&modules);
     cli_porter_stop(&porter);
+    if (args->role->end)
+        *args->role->end = run.end;
     return run.rc;
 }
 
-int cmd_link(int argc, char **argv)
+int link_main(int argc, char **argv, const link_role *role)
 {
     link_args args;
     int rc = CLI_X_CLEAN;
 
-    if (link_parse(argc, argv, &args, &rc))
+    if (link_parse(argc, argv, role, &args, &rc))
         rc = run_link(&args);
     link_args_release(&args);
     return rc;
+}
+
+int cmd_link(int argc, char **argv)
+{
+    static const link_role OWN = { .voice = &LINK_OURS };
+
+    return link_main(argc, argv, &OWN);
 }

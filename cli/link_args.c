@@ -2,28 +2,20 @@
 /* Parser of link, driven by spec/nvlink.def. What is ours goes on to the parser of all commands. */
 #include "link_args.h"
 
-#include "input_int.h"
-
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define OPTIONS_FILES 64                 /* in one command line: a file may name itself */
-#define OPTIONS_BYTES ((size_t)16 << 20) /* of one of them */
+#define FLAG    LINK_FORM_FLAG
+#define ONE     LINK_FORM_ONE
+#define LIST    LINK_FORM_LIST
+#define YES_NO  LINK_FORM_YES_NO
+#define JOINED  LINK_FORM_JOINED
+#define DONE    LINK_FATE_DONE
+#define PTX     LINK_FATE_PTX
+#define IGNORED LINK_FATE_IGNORED
+#define REFUSED LINK_FATE_REFUSED
 
-typedef enum form { FLAG, ONE, LIST, YES_NO, JOINED } form;
-typedef enum fate { DONE, PTX, IGNORED, REFUSED } fate;
-
-typedef struct option_row {
-    const char *name, *letter;
-    form form;
-    const char *arg;
-    fate fate;
-    const char *text;
-} option_row;
-
-static const option_row ROWS[LINK_O_COUNT] = {
+static const link_option_row ROWS[LINK_O_COUNT] = {
 #define LINK_OPTION(id, name, letter, form, arg, fate, text)                                                 \
     [LINK_O_##id] = { name, letter, form, arg, fate, text },
 #include "../spec/nvlink.def"
@@ -72,65 +64,23 @@ static bool take_operand(arg_parser *parser, const char *text, bool library)
            nomem(parser);
 }
 
-/* Words of a file, put in front of those that are still to be read. The text is rewritten in its place. */
-static bool split_words(arg_parser *parser, const char *file, char *text, size_t len)
-{
-    size_t at = parser->at, i = 0;
-
-    for (;;) {
-        size_t to = 0, begin = i;
-        bool quoted = false, any = false;
-
-        while (i < len && link_words_blank(text[i]))
-            begin = ++i;
-        for (; i < len && (quoted || !link_words_blank(text[i])); i++) {
-            any = true;
-            if (text[i] == '"') {
-                quoted = !quoted;
-                continue;
-            }
-            i += text[i] == '\\' && i + 1 < len;
-            text[begin + to++] = text[i];
-        }
-        if (quoted) {
-            cli_complain(file, "a quotation does not end");
-            return fail_with(parser, CLI_X_USAGE);
-        }
-        if (!any)
-            return true;
-        if (!link_words_insert(&parser->args->word, at++, text + begin, to))
-            return nomem(parser);
-    }
-}
-
+/* Put in front of the words that are still to be read. */
 static bool read_options(arg_parser *parser, const char *file)
 {
-    char *text = malloc(OPTIONS_BYTES + 1);
-    const char *why = NULL;
-    FILE *to;
-    size_t got = 0;
-    bool bad = true, ok;
-    int fd;
+    link_words words = { 0 };
+    const char *why = link_options_file_read(file, &words, parser->rc);
+    bool ok = why == NULL;
 
-    if (!text)
-        return nomem(parser);
-    fd = cli_open_list(file, &why);
-    to = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (fd >= 0 && !to)
-        (void)close(fd); /* read only: nothing can be lost */
-    if (to) {
-        got = fread(text, 1, OPTIONS_BYTES + 1, to);
-        bad = ferror(to) != 0;
-        bad = fclose(to) != 0 || bad;
+    if (why && *parser->rc == CLI_X_LIMIT) {
+        ok = nomem(parser);
+    } else if (why) {
+        cli_complain(file, "options file cannot be read: %s", why);
+        ok = fail_with(parser, *parser->rc);
     }
-    if (bad)
-        cli_complain(file, "options file cannot be read: %s", why ? why : strerror(errno));
-    else if (got > OPTIONS_BYTES || memchr(text, 0, got))
-        cli_complain(file,
-                     got > OPTIONS_BYTES ? "options file with more than 16 MiB" : "options file with NUL");
-    ok = bad || got > OPTIONS_BYTES || memchr(text, 0, got) ? fail_with(parser, bad ? CLI_X_IO : CLI_X_USAGE)
-                                                            : split_words(parser, file, text, got);
-    free(text);
+    for (size_t i = 0; i < words.count && ok; i++)
+        ok = link_words_insert(&parser->args->word, parser->at + i, words.items[i], strlen(words.items[i])) ||
+             nomem(parser);
+    link_words_free(&words);
     return ok;
 }
 
@@ -143,8 +93,8 @@ static bool options_files(arg_parser *parser, const char *list)
     for (size_t left = names.count; ok && left > 0; left--) {
         size_t i = left - 1;
 
-        if (parser->files++ == OPTIONS_FILES) {
-            cli_complain(names.items[i], "more than %d options files", OPTIONS_FILES);
+        if (parser->files++ == LINK_OPTIONS_FILES) {
+            cli_complain(names.items[i], "more than %d options files", LINK_OPTIONS_FILES);
             ok = fail_with(parser, CLI_X_USAGE);
         } else {
             ok = link_words_append(&parser->args->options_file, names.items[i], strlen(names.items[i])) ||
@@ -156,7 +106,7 @@ static bool options_files(arg_parser *parser, const char *list)
     return ok;
 }
 
-static bool is_choice(const char *choices, const char *value)
+bool link_is_choice(const char *choices, const char *value)
 {
     size_t len = strlen(value);
 
@@ -169,11 +119,11 @@ static bool is_choice(const char *choices, const char *value)
     }
 }
 
-static bool check_value(arg_parser *parser, const option_row *row, const char *value)
+static bool check_value(arg_parser *parser, const link_option_row *row, const char *value)
 {
     uint64_t number;
 
-    if ((strchr(row->arg, '|') || strcmp(row->arg, "64") == 0) && !is_choice(row->arg, value)) {
+    if ((strchr(row->arg, '|') || strcmp(row->arg, "64") == 0) && !link_is_choice(row->arg, value)) {
         cli_complain(value, "--%s takes one of %s", row->name, row->arg);
         return fail_with(parser, CLI_X_USAGE);
     }
@@ -258,7 +208,7 @@ static bool take_list(arg_parser *parser, link_option id, const char *value)
 
 static bool take_value(arg_parser *parser, link_option id, const char *value)
 {
-    const option_row *row = &ROWS[id];
+    const link_option_row *row = &ROWS[id];
     link_args *args = parser->args;
 
     if (row->fate == REFUSED) {
@@ -296,8 +246,12 @@ static bool is_same_word(const char *name, const char *word, size_t len)
     return strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
-/* @return LINK_O_COUNT: none of the reference's. *value: what stands behind '=', or is joined. */
-static link_option find_option(const char *word, const char **value)
+const link_option_row *link_option_get(link_option id)
+{
+    return &ROWS[id];
+}
+
+link_option link_option_find(const char *word, const char **value)
 {
     bool is_long = word[1] == '-';
     const char *name = word + (is_long ? 2 : 1);
@@ -317,7 +271,7 @@ static link_option find_option(const char *word, const char **value)
     return LINK_O_COUNT;
 }
 
-static const cli_option_info *find_ours(const char *word)
+const cli_option_info *link_ours_find(const char *word)
 {
     const cli_option_info *option;
     size_t len;
@@ -355,8 +309,8 @@ static bool unknown_option(arg_parser *parser, const char *word)
 static bool take_option(arg_parser *parser, const char *word)
 {
     const char *value;
-    link_option id = find_option(word, &value);
-    const cli_option_info *option = id == LINK_O_COUNT ? find_ours(word) : NULL;
+    link_option id = link_option_find(word, &value);
+    const cli_option_info *option = id == LINK_O_COUNT ? link_ours_find(word) : NULL;
     bool wants;
 
     if (id == LINK_O_COUNT && !option) {
@@ -516,9 +470,10 @@ static bool check_options(arg_parser *parser)
 
     if (!check_arch(parser))
         return false;
-    if (!args->set[LINK_O_OUTPUT])
+    if (!args->set[LINK_O_OUTPUT] && !args->role->modules_only)
         cli_complain(NULL, "must specify an output file with -o");
-    else if (args->value[LINK_O_REGISTER_BINARIES] && strcmp(args->value[LINK_O_OUTPUT], "-") == 0 &&
+    else if (args->value[LINK_O_REGISTER_BINARIES] && args->set[LINK_O_OUTPUT] &&
+             strcmp(args->value[LINK_O_OUTPUT], "-") == 0 &&
              strcmp(args->value[LINK_O_REGISTER_BINARIES], "-") == 0)
         cli_complain(NULL, "two results cannot both go to standard output");
     else if (args->operand.count == 0)
@@ -548,11 +503,11 @@ static void note_options(const link_args *args)
                      "note: --use-host-info is ignored, because --kernels-used or --variables-used is given");
 }
 
-bool link_parse(int argc, char **argv, link_args *args, int *rc)
+bool link_parse(int argc, char **argv, const link_role *role, link_args *args, int *rc)
 {
     arg_parser parser = { .args = args, .rc = rc };
 
-    *args = (link_args){ 0 };
+    *args = (link_args){ .role = role };
     *rc = CLI_X_USAGE;
     for (int i = 1; i < argc; i++) {
         if (!link_words_append(&args->word, argv[i], strlen(argv[i])))
@@ -576,11 +531,11 @@ bool link_parse(int argc, char **argv, link_args *args, int *rc)
     return add_ptx_options(&parser);
 }
 
-static void put_fate(FILE *to, fate which, const char *title)
+static void put_fate(FILE *to, link_fate which, const char *title)
 {
     fprintf(to, "\n%s\n", title);
     for (size_t i = 0; i < LINK_O_COUNT; i++) {
-        const option_row *row = &ROWS[i];
+        const link_option_row *row = &ROWS[i];
 
         if (row->fate == which)
             fprintf(to, "  %s%s%s--%s%s%s\n      %s\n", *row->letter ? "-" : "", row->letter,
@@ -588,12 +543,17 @@ static void put_fate(FILE *to, fate which, const char *title)
     }
 }
 
-void cmd_link_help(FILE *to)
+void link_options_help(FILE *to)
 {
-    cli_help_command(to, CLI_C_LINK);
     put_fate(to, DONE,
              "options of the reference linker (value as next word or behind '='; -lNAME, -LDIR, -m64 too):");
     put_fate(to, PTX, "for the compiler of PTX (--compiler); without one they mean nothing here:");
     put_fate(to, IGNORED, "accepted, without a meaning here:");
     put_fate(to, REFUSED, "not supported:");
+}
+
+void cmd_link_help(FILE *to)
+{
+    cli_help_command(to, CLI_C_LINK);
+    link_options_help(to);
 }

@@ -87,6 +87,8 @@ static void say_text(link_run *run, const cuvet_event *event, const char *name, 
         link_error(run, name, link_exit_of(event->status), cli_status_text(event->status));
     else if (failed)
         run->rc = cli_worse(run->rc, link_exit_of(event->status));
+    else if (event->kind == CUVET_EVENT_NO_MATCH && !event->member && run->args->role->stand_in)
+        link_warn_arch(run, event->file);
     else if (event->kind == CUVET_EVENT_WHOLE_PROGRAM)
         link_warn(run, name, text);
     else if (text)
@@ -133,12 +135,13 @@ void link_input(link_run *run, const cli_input *in)
     const cuvet_add_options opt = {
         .size = sizeof(opt),
         .flags = (is_system_library(run, in->name) ? CUVET_ADD_SYSTEM : 0) |
-                 (run->args->library[run->at] ? CUVET_ADD_LIBRARY : 0),
+                 (run->args->library[run->at] ? CUVET_ADD_LIBRARY : 0) |
+                 (run->args->role->stand_in ? CUVET_ADD_OPTIONAL : 0),
     };
     cuvet_status status;
 
     if (in->why) {
-        link_error(run, in->name, in->rc, in->why);
+        link_unreadable(run, in);
         return;
     }
     run->told = false;

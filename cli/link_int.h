@@ -21,6 +21,7 @@ typedef struct link_run {
     int member_rc;      /* of what was said of its members alone */
     bool completing;    /* all of them are there */
     cli_broker broker;  /* of the compiler and the code generator */
+    link_end end;
     int rc;
 } link_run;
 
@@ -33,6 +34,8 @@ void link_on_event(void *user, const cuvet_event *event);
 void link_on_compiler_log(void *user, const char *file, const char *member, const char *text);
 
 /* link_say.c: for people, on standard error. */
+/** "cuvet: error: <file>: <text> [rule]" */
+extern const link_voice LINK_OURS;
 /** Takes the diagnostics of the context. @param user the link_run. */
 void link_on_diag(void *user, const cuvet_diag *diag);
 /** Print what was said about one input. */
@@ -43,6 +46,10 @@ void link_drop(link_run *run);
 /** "cuvet: error: <file>: <text>" and the exit code. */
 void link_error(link_run *run, const char *file, int rc, const char *text);
 /** Obeys -w and -Werror. */
+/** An input that could not be opened. */
+void link_unreadable(link_run *run, const cli_input *in);
+/** In the reference's words: the file has no code for the target. Obeys -Werror alone. */
+void link_warn_arch(link_run *run, const char *file);
 void link_warn(link_run *run, const char *file, const char *text);
 void link_note(const link_run *run, const char *file, const char *text);
 /** The exit code of a status: memory that ran out is a limit here. */

@@ -6,9 +6,10 @@
 #include <inttypes.h>
 
 /* What belongs to the whole file. */
-static void put_file(const cli_resources *all)
+static void put_file(const link_voice *voice, const cli_resources *all)
 {
-    fprintf(stderr, "cuvet: info: %" PRIu64 " bytes gmem", all->global);
+    voice->begin("info", NULL, true);
+    fprintf(stderr, "%" PRIu64 " bytes gmem", all->global);
     for (size_t i = 0; i < all->n_common; i++)
         fprintf(stderr, ", %" PRIu64 " bytes cmem[%" PRIu32 "]", all->constant[i].size,
                 all->constant[i].bank);
@@ -23,13 +24,16 @@ static uint64_t parameters_of(const cli_resources *all, const cli_function *func
                                                             : 0; /* by bank, so that this is the first one */
 }
 
-static void put_kernel(const cli_resources *all, const cli_function *function)
+static void put_kernel(const link_voice *voice, const cli_resources *all, const cli_function *function)
 {
-    fputs("cuvet: info: Function properties for '", stderr);
+    voice->begin("info", NULL, true);
+    fputs("Function properties for '", stderr);
     cli_put(stderr, function->name.p, function->name.n);
+    fputs("':\n", stderr);
+    voice->begin("info", NULL, true);
     fprintf(stderr,
-            "':\ncuvet: info: used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32
-            " stack, %" PRIu64 " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem\n",
+            "used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32 " stack, %" PRIu64
+            " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem\n",
             function->registers, function->barriers, function->stack, function->shared,
             parameters_of(all, function));
 }
@@ -45,10 +49,10 @@ void link_report(link_run *run, const void *image, size_t size)
         return;
     }
     if (cli_resources_read(&all, run->ctx, elf, &work) == CUVET_OK) {
-        put_file(&all);
+        put_file(run->args->role->voice, &all);
         for (size_t left = all.count; left > 1; left--) { /* the reference's order */
             if (all.function[left - 1].kernel)
-                put_kernel(&all, &all.function[left - 1]);
+                put_kernel(run->args->role->voice, &all, &all.function[left - 1]);
         }
     } else {
         link_error(run, NULL, CLI_X_LIMIT, "no memory to read the result again");

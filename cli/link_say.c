@@ -9,22 +9,22 @@
 #define TEXT_CAP 512
 
 /* %s symbol, %f its input; %S and %F the other one's, where a diagnostic points to two: " 'X'" and "in 'X'",
- * or words instead. %K: for which kernel, where there is one. %g %w decimal, %x %y the same in hexadecimal.
- */
-static const struct {
-    const char *id, *text;
-} TEXTS[] = {
-    { "CV-LINK-001", "Multiple definition of '%s' in '%f', first defined %F" },
-    { "CV-LINK-002", "Size doesn't match for '%s' in '%f', first specified %F: %g bytes, first %w" },
-    { "CV-LINK-003", "Memory space doesn't match for '%s' in '%f', first specified %F" },
-    { "CV-LINK-004", "Prototype doesn't match for '%s' in '%f', first defined %F" },
-    { "CV-LINK-005", "Function '%s' not declared __global__ in all source files: in '%f' otherwise than %F" },
-    { "CV-LINK-006", "Undefined reference to '%s' in '%f'" },
-    { "CV-LINK-007", "entry function%S with max regcount of %w calls function '%s' with regcount of %g" },
-    { "CV-LINK-026", "Managed attribute doesn't match for '%s' in '%f', first specified %F" },
-    { "CV-LINK-008", "Stack size for entry function '%s' cannot be statically determined" },
-    { "CV-LINK-009", "File uses too much global constant data (%x bytes, 0x10000 max) in bank %w%K" },
-    { "CV-LINK-010", "Entry function '%s' uses too much shared data (%x bytes, %y max)" },
+ * or words instead. %K: for which kernel, where there is one. %T: the target. %g %w decimal, %x %y the same
+ * in hexadecimal. */
+static const link_text TEXTS[] = {
+    { "CV-LINK-001", "Multiple definition of '%s' in '%f', first defined %F", false },
+    { "CV-LINK-002", "Size doesn't match for '%s' in '%f', first specified %F: %g bytes, first %w", false },
+    { "CV-LINK-003", "Memory space doesn't match for '%s' in '%f', first specified %F", false },
+    { "CV-LINK-004", "Prototype doesn't match for '%s' in '%f', first defined %F", false },
+    { "CV-LINK-005", "Function '%s' not declared __global__ in all source files: in '%f' otherwise than %F",
+      false },
+    { "CV-LINK-006", "Undefined reference to '%s' in '%f'", false },
+    { "CV-LINK-007", "entry function%S with max regcount of %w calls function '%s' with regcount of %g",
+      false },
+    { "CV-LINK-026", "Managed attribute doesn't match for '%s' in '%f', first specified %F", false },
+    { "CV-LINK-008", "Stack size for entry function '%s' cannot be statically determined", false },
+    { "CV-LINK-009", "File uses too much global constant data (%x bytes, 0x10000 max) in bank %w%K", false },
+    { "CV-LINK-010", "Entry function '%s' uses too much shared data (%x bytes, %y max)", false },
 };
 
 /* Where a diagnostic points: an input, and maybe a symbol in it. */
@@ -61,8 +61,9 @@ void link_drop(link_run *run)
     run->n_diag = 0;
 }
 
-static void begin_line(const char *severity, const char *file)
+static void begin_ours(const char *severity, const char *file, bool own)
 {
+    (void)own;
     fprintf(stderr, "cuvet: %s: ", severity);
     if (file) {
         cli_put_str(stderr, file);
@@ -70,10 +71,18 @@ static void begin_line(const char *severity, const char *file)
     }
 }
 
+const link_voice LINK_OURS = { begin_ours, TEXTS, sizeof(TEXTS) / sizeof(TEXTS[0]), false };
+
+static void begin_line(const link_run *run, const char *severity, const char *file)
+{
+    run->args->role->voice->begin(severity, file, false);
+}
+
 void link_error(link_run *run, const char *file, int rc, const char *text)
 {
-    begin_line("error", file);
+    begin_line(run, "error", file);
     fprintf(stderr, "%s\n", text);
+    run->end.other = true;
     run->rc = cli_worse(run->rc, rc);
 }
 
@@ -82,7 +91,7 @@ void link_warn(link_run *run, const char *file, const char *text)
     if (run->args->set[LINK_O_WERROR]) {
         link_error(run, file, CLI_X_FINDINGS, text);
     } else if (!run->args->set[LINK_O_NO_WARNINGS]) {
-        begin_line("warning", file);
+        begin_line(run, "warning", file);
         fprintf(stderr, "%s\n", text);
     }
 }
@@ -91,7 +100,7 @@ void link_note(const link_run *run, const char *file, const char *text)
 {
     if (run->args->set[LINK_O_NO_INFOS])
         return;
-    begin_line("note", file);
+    begin_line(run, "note", file);
     fprintf(stderr, "%s\n", text);
 }
 
@@ -156,7 +165,7 @@ static void put_place(char what, const link_party *left, const link_party *right
     }
 }
 
-static void put_words(const char *text, const cuvet_diag *diag, const link_party *left,
+static void put_words(const link_run *run, const char *text, const cuvet_diag *diag, const link_party *left,
                       const link_party *right)
 {
     for (; *text; text++) {
@@ -165,6 +174,7 @@ static void put_words(const char *text, const cuvet_diag *diag, const link_party
             continue;
         }
         switch (*++text) {
+        case 'T': fputs(run->args->value[LINK_O_ARCH], stderr); break;
         case 'g': fprintf(stderr, "%" PRIu64, diag->got); break;
         case 'w': fprintf(stderr, "%" PRIu64, diag->want); break;
         case 'x': fprintf(stderr, "0x%" PRIx64, diag->got); break;
@@ -204,13 +214,48 @@ static int exit_of(const cuvet_rule_info *rule)
                                            : CLI_X_FINDINGS;
 }
 
+static const link_text *text_for(const link_voice *voice, const char *id)
+{
+    for (size_t i = 0; i < voice->n_text; i++) {
+        if (strcmp(voice->text[i].id, id) == 0)
+            return &voice->text[i];
+    }
+    return NULL;
+}
+
+/* Behind the words: where it is, for which target, and by which rule. */
+static void end_line(const link_run *run, const cuvet_diag *diag, const cuvet_rule_info *rule,
+                     const char *file, bool bare)
+{
+    if (!bare)
+        put_offset(diag, file);
+    if (run->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
+        fprintf(stderr, " (target: %s)", run->args->value[LINK_O_ARCH]);
+    if (!bare)
+        fprintf(stderr, " [%s]", rule->id);
+    fputc('\n', stderr);
+}
+
+/* Of the declarations of a name that do not agree the reference says more; the others it says late. */
+static void count_error(link_run *run, const char *id, bool own)
+{
+    static const char MERGE[] = "CV-LINK-001 CV-LINK-002 CV-LINK-003 CV-LINK-004 CV-LINK-005 CV-LINK-026";
+    bool merge = strstr(MERGE, id) != NULL;
+
+    run->end.merge = run->end.merge || merge;
+    run->end.late = run->end.late || (own && !merge && strncmp(id, "CV-LINK-", 8) == 0);
+    run->end.other = run->end.other || !own;
+}
+
 static void say_diag(link_run *run, const cuvet_diag *diag, const char *file, bool linked)
 {
+    const link_voice *voice = run->args->role->voice;
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     bool error =
         diag->severity == CUVET_ERROR || (diag->severity == CUVET_WARNING && run->args->set[LINK_O_WERROR]);
     link_party left = { 0 }, right = { 0 };
-    const char *text = NULL;
+    const link_text *text = NULL;
+    bool own;
 
     if (!rule ||
         (!error && run->args->set[diag->severity == CUVET_NOTE ? LINK_O_NO_INFOS : LINK_O_NO_WARNINGS]))
@@ -222,21 +267,52 @@ static void say_diag(link_run *run, const cuvet_diag *diag, const char *file, bo
     }
     if (run->member)
         left = (link_party){ .symbol = run->member, .n_symbol = strlen(run->member) };
-    for (size_t i = 0; linked && i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
-        if (strcmp(TEXTS[i].id, rule->id) == 0)
-            text = TEXTS[i].text;
-    }
-    begin_line(error ? "error" : cuvet_severity_name(diag->severity), file);
+    if (linked || voice->bare)
+        text = text_for(voice, rule->id);
+    if (!left.file)
+        left.file = file;
+    own = text && voice->bare;
+    voice->begin(own && text->fatal ? "fatal"
+                 : error            ? "error"
+                                    : cuvet_severity_name(diag->severity),
+                 file, own);
     if (text)
-        put_words(text, diag, &left, &right);
+        put_words(run, text->text, diag, &left, &right);
     else
         put_generic(diag, rule, &left);
-    put_offset(diag, file);
-    if (run->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
-        fprintf(stderr, " (target: %s)", run->args->value[LINK_O_ARCH]);
-    fprintf(stderr, " [%s]\n", rule->id);
-    if (error)
+    end_line(run, diag, rule, file, own);
+    if (error) {
         run->rc = cli_worse(run->rc, exit_of(rule));
+        count_error(run, rule->id, own && !text->fatal);
+    }
+}
+
+void link_unreadable(link_run *run, const cli_input *in)
+{
+    if (!run->args->role->stand_in) {
+        link_error(run, in->name, in->rc, in->why);
+        return;
+    }
+    run->args->role->voice->begin("fatal", NULL, true);
+    fputs("Could not open input file '", stderr);
+    cli_put_str(stderr, in->name);
+    fprintf(stderr, "' (%s)\n", in->why);
+    run->rc = cli_worse(run->rc, in->rc);
+    run->end.other = true;
+}
+
+void link_warn_arch(link_run *run, const char *file)
+{
+    bool error = run->args->set[LINK_O_WERROR];
+
+    run->args->role->voice->begin(error ? "error" : "warning", NULL, true);
+    fprintf(stderr, "SM Arch ('%s') not found in '", run->args->value[LINK_O_ARCH]);
+    cli_put_str(stderr, file);
+    fputs("'\n", stderr);
+    if (error) {
+        run->rc = cli_worse(run->rc, CLI_X_FINDINGS);
+        run->end.late = true;
+    }
 }
 
 void link_say_input(link_run *run, const char *file)

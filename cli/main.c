@@ -52,10 +52,10 @@ static int cmd_help(int argc, char **argv)
 }
 
 static command_fn *const RUN[] = {
-    [CLI_C_SCAN] = cmd_scan,     [CLI_C_LIST] = cmd_list, [CLI_C_UNPACK] = cmd_unpack,
-    [CLI_C_DUMP] = cmd_dump,     [CLI_C_MAP] = cmd_map,   [CLI_C_RULES] = cmd_rules,
-    [CLI_C_SELECT] = cmd_select, [CLI_C_LINK] = cmd_link, [CLI_C_FINALIZE] = cmd_finalize,
-    [CLI_C_SERVE] = cmd_serve,   [CLI_C_HELP] = cmd_help,
+    [CLI_C_SCAN] = cmd_scan,     [CLI_C_LIST] = cmd_list,       [CLI_C_UNPACK] = cmd_unpack,
+    [CLI_C_DUMP] = cmd_dump,     [CLI_C_MAP] = cmd_map,         [CLI_C_RULES] = cmd_rules,
+    [CLI_C_SELECT] = cmd_select, [CLI_C_LINK] = cmd_link,       [CLI_C_FINALIZE] = cmd_finalize,
+    [CLI_C_SERVE] = cmd_serve,   [CLI_C_TOOLKIT] = cmd_toolkit, [CLI_C_HELP] = cmd_help,
 };
 
 static int run_command(int argc, char **argv)
@@ -100,6 +100,15 @@ static void choose_buffer(void)
         (void)setvbuf(stdout, buffer, _IOLBF, sizeof(buffer));
 }
 
+/* Under the name of another tool the command is that tool. */
+static int run_named(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *name = argc == 0 ? "" : slash ? slash + 1 : argv[0];
+
+    return strcmp(name, "nvlink") == 0 ? cmd_nvlink(argc, argv) : run_command(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
     if (!hold_standard_descriptors())
@@ -110,5 +119,5 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that grew beyond its limit */
     cli_heap_ready();
     choose_buffer();
-    return cli_finish_stdout(run_command(argc, argv));
+    return cli_finish_stdout(run_named(argc, argv));
 }

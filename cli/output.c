@@ -7,11 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *speaker = "cuvet: ";
+
+void cli_speak_as(const char *prefix)
+{
+    speaker = prefix;
+}
+
 void cli_complain(const char *what, const char *format, ...)
 {
     va_list ap;
 
-    fputs("cuvet: ", stderr);
+    fputs(speaker, stderr);
     if (what) {
         cli_put_str(stderr, what);
         fputs(": ", stderr);

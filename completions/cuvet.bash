@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list unpack dump map rules select link finalize serve help --help --version'
+        words='scan list unpack dump map rules select link finalize serve toolkit help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -66,7 +66,8 @@ _cuvet()
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --compiler --code-generator --help --version' ;;
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
             serve) words='--socket --mode --workers --queue --deadline --allow-uid --worker --require-sandbox --help --version' ;;
-            help) words='--help --version scan list unpack dump map rules select link finalize serve help' ;;
+            toolkit) words='--from --help --version' ;;
+            help) words='--help --version scan list unpack dump map rules select link finalize serve toolkit help' ;;
             esac ;;
         esac
     fi

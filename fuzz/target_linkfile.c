@@ -122,11 +122,15 @@ static void complete(linkfile_run *run)
     run->n_errors = run->n_diags = 0;
     status = cuvet_linker_complete(run->ctx, run->handle);
     check_reason(run, status);
-    FZ_CHECK(run->added || status != CUVET_OK, "nothing is made of nothing");
+    FZ_CHECK(run->added || status != CUVET_OK ||
+                 (run->opt.flags & (CUVET_LINK_MAY_BE_EMPTY | CUVET_LINK_MODULES_ONLY)),
+             "nothing is made of nothing");
     run->hash = fz_mix(run->hash, (uint64_t)status);
     if (status != CUVET_OK)
         return;
-    FZ_CHECK(cuvet_linker_get_result(run->ctx, run->handle, &got) == CUVET_OK && got.n, "a result");
+    FZ_CHECK(cuvet_linker_get_result(run->ctx, run->handle, &got) == CUVET_OK &&
+                 (got.n > 0) == !(run->opt.flags & CUVET_LINK_MODULES_ONLY),
+             "a result");
     FZ_CHECK(got.objects <= run->added, "of what was added");
     run->hash = fz_mix_bytes(run->hash, got.bytes, got.n);
     check_modules(run);
@@ -135,11 +139,13 @@ static void complete(linkfile_run *run)
 static void with_linker(linkfile_run *run)
 {
     const cuvet_add_options add = { .size = sizeof(add),
-                                    .flags = run->in->param >> 23 & 1 ? CUVET_ADD_SYSTEM : 0 };
+                                    .flags = (run->in->param >> 23 & 1 ? CUVET_ADD_SYSTEM : 0) |
+                                             (run->in->param >> 20 & 1 ? CUVET_ADD_OPTIONAL : 0) };
     cuvet_status status =
         cuvet_linker_add_memory(run->ctx, run->handle, run->in->bytes, run->in->len, "file", &add);
 
-    FZ_CHECK(run->n_events || status == CUVET_E_NOMEM || status == CUVET_E_LIMIT,
+    FZ_CHECK(run->n_events || status == CUVET_E_NOMEM || status == CUVET_E_LIMIT ||
+                 (run->opt.flags & CUVET_LINK_MODULES_ONLY),
              "something is told of a file");
     FZ_CHECK(status != CUVET_OK || !run->n_refused, "what was refused has a status");
     check_events(run);
@@ -186,6 +192,8 @@ CV_FUZZ_TARGET(linkfile)
 
         run.opt = fz_linker_options(&device);
         run.opt.flags |= in.param >> 22 & 1 ? CUVET_LINK_HOST_INFO : 0;
+        run.opt.flags |= in.param >> 20 & 1 ? CUVET_LINK_MAY_BE_EMPTY : 0;
+        run.opt.flags |= (in.param >> 20 & 1) && (in.param >> 16 & 1) ? CUVET_LINK_MODULES_ONLY : 0;
         run.opt.event = on_event;
         run.opt.event_user = &run;
         run.capped = lim.diagnostics < FZ_OBJECTS + 1;

@@ -24,6 +24,8 @@ man3: ## manual pages of the library, in $(BUILD)/man
 install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the worker, the libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
+	$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/cuvet/compat'
+	ln -sf '$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
 	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
 	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
@@ -42,6 +44,8 @@ install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the
 	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 
 uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
+	rm -f '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
+	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \

@@ -8,7 +8,7 @@ LAYER_DIRS := $(shell sed -e 's/#.*//' src/LAYERS 2>/dev/null | awk 'NF >= 2 { p
 
 LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
 LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o) $(MODE_OBJS)
-CLI_SRCS   := $(sort $(wildcard cli/*.c))
+CLI_SRCS   := $(sort $(wildcard cli/*.c cli/nvlink/*.c))
 CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
 EXPORTS    := src/api/exports.map
 # Sanitizer runtimes are left undefined in a shared object on purpose; nothing else may be.
@@ -78,6 +78,11 @@ $(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a $(BUI
 	$(call say,LD,$@)
 	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a \
 	    $(CLI_LIBS) $(CODEC_LIBS)
+
+# The command under the names of the tools in whose place it can stand.
+COMPAT := $(BUILD)/compat/nvlink
+$(COMPAT): $(BUILD)/cuvet
+	@mkdir -p $(@D) && ln -sfn ../cuvet $@
 
 # The list of sources is a prerequisite of its own: deleting a file must relink.
 $(BUILD)/.lib-sources: FORCE

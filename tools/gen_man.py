@@ -207,6 +207,37 @@ def page_of(table, c):
     return "\n".join(out) + "\n"
 
 
+def nvlink_page():
+    """The command under the name of the reference linker."""
+    out = [
+        '.\\" ' + SPDX, '.\\" Generated from spec/nvlink.def by tools/gen_man.py; do not edit.',
+        '.TH CUVET-NVLINK 1 "" "cuvet" "User Commands"', ".SH NAME", "cuvet\\-nvlink \\- cuvet link in the place of nvlink",
+        ".SH SYNOPSIS", ".B nvlink", "[\\fIOPTION\\fR...] \\fIFILE\\fR...", ".SH DESCRIPTION",
+        "Called under the name nvlink, through a link to it, cuvet takes the command lines of nvlink 13.0.88, writes what it would "
+        "write, says what it would say, in its words and on its streams, and ends with its exit codes. "
+        "It does what", ".BR cuvet\\-link (1)", "does, in the same sandbox; these are the differences to that:", ".IP \\(bu 2",
+        "Host objects and archives without relocatable device code, and libraries of \\-l that are nowhere found, are passed over without a word. "
+        "When nothing is left the result is a cubin without code.", ".IP \\(bu 2",
+        "A file with relocatable code, and none for the target, is a warning.", ".IP \\(bu 2",
+        "Notes are not printed. \\-w silences no warning, as measured.", ".IP \\(bu 2",
+        "For a virtual architecture (compute_80) the file of \\-\\-register\\-link\\-binaries is all that is written.", ".IP \\(bu 2",
+        "Every name is one of a file: \\- is no standard stream.", ".PP",
+        "What nvlink passes over or takes although it is damaged, empty, a program that is linked already, or PTX, is refused: one line, which begins with "
+        "\"nvlink fatal   : \", names the file and ends with the rule. Link\\-time optimization is refused by its name. With \\-r the result keeps the "
+        "relocations that a later link needs, as of cuvet link. "
+        "The file of \\-\\-register\\-link\\-binaries is not written when the link fails, and \\-\\-dump\\-callgraph prints names as they are in the files.",
+        ".PP", "Options of", ".BR cuvet\\-link (1)", "with two hyphens that nvlink does not have are taken too: \\-Xnvlink \\-\\-limits=roomy."
+    ]
+    out += reference_options()
+    return "\n".join(out + [
+        ".SH ENVIRONMENT", ".TP", ".B CUVET_COMPILER", "absolute path of a ptxas, as for \\-\\-compiler: PTX that nvlink would compile is compiled by it",
+        ".TP", ".B CUVET_CODE_GENERATOR", "absolute path of an nvlink, as for \\-\\-code\\-generator: it makes code again for another machine of a family",
+        ".SH EXIT STATUS", ".TP", ".B 0", "linked; warnings may have been printed", ".TP", ".B 1", "refused at once: the command line, a file, names that do not agree",
+        ".TP", ".B 255", "refused late: undefined names, registers, memory", ".SH EXAMPLES", ".TP", ".B cuvet toolkit shadow && shadow/bin/nvcc hello.cu",
+        "an nvcc that links with it", ".SH SEE ALSO", "\\fBcuvet\\-link\\fR(1), \\fBcuvet\\-toolkit\\fR(1)"
+    ]) + "\n"
+
+
 def main_page(table):
     out = head("cuvet", "vet CUDA device code that nobody should trust")
     out += [
@@ -327,6 +358,7 @@ def outputs():
     yield "docs/man/cuvet.1", main_page(table)
     for c in table.commands:
         yield "docs/man/cuvet-%s.1" % c["name"], page_of(table, c)
+    yield "docs/man/cuvet-nvlink.1", nvlink_page()
     yield "completions/cuvet.bash", bash(table)
     yield "completions/_cuvet", zsh(table)
     yield "completions/cuvet.fish", fish(table)

@@ -62,6 +62,10 @@ typedef void cuvet_link_event_fn(void *user, const cuvet_event *event);
 #define CUVET_ADD_SYSTEM 1u
 /** It is no failure when it holds no device code. */
 #define CUVET_ADD_LIBRARY 2u
+/** A host object, an archive or a fat binary that has no code for the target is left out, as in the reference
+ * linker (CUVET_EVENT_NO_MATCH, of an archive for each of its members); so is an archive without device code.
+ * Where it has LTO-IR in the place of such code it is refused (CUVET_EVENT_NEEDS_LTO). */
+#define CUVET_ADD_OPTIONAL 4u
 
 typedef struct cuvet_add_options {
     size_t size;
@@ -85,6 +89,13 @@ typedef struct cuvet_add_options {
 #define CUVET_LINK_NO_RESERVED_SHARED  512u /**< sm_90 and later: set nothing aside in shared memory */
 /** Kernels may have as much static shared memory as the machine has, and not 48 KiB alone. */
 #define CUVET_LINK_ALL_SHARED 1024u
+/** When no input takes part the result is a cubin without code, as in the reference linker; otherwise that is
+ * refused (CV-LINK-014). */
+#define CUVET_LINK_MAY_BE_EMPTY 2048u
+/** Take no code, and look at none: only what host objects say of their modules (cuvet_linker_get_module()),
+ * system libraries included where there is other code. The result has no bytes. So the reference linker
+ * answers for a virtual architecture, where nothing is linked before the program runs. */
+#define CUVET_LINK_MODULES_ONLY 4096u
 
 typedef struct cuvet_linker_options {
     size_t size;

@@ -57,7 +57,8 @@ cuvet_status cv_linker_use_in(cuvet_ctx *ctx, cuvet_linker handle, cv_linker_sta
 enum { FINAL_LEVEL = 2 };
 
 /* All that there are. */
-#define LINK_FLAGS (2 * CUVET_LINK_ALL_SHARED - 1)
+#define ADD_FLAGS  (2 * CUVET_ADD_OPTIONAL - 1)
+#define LINK_FLAGS (2 * CUVET_LINK_MODULES_ONLY - 1)
 
 /* Who finalizes inputs for another member of the family. */
 static cuvet_status choose_backends(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
@@ -140,6 +141,8 @@ static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const
     linker->host_info = is_set(opt, CUVET_LINK_HOST_INFO) && !is_set(opt, CUVET_LINK_RELOCATABLE) &&
                         !opt->n_kernels_used && !linker->opts.keep_dead;
     cv_hosts_init(&linker->hosts, linker->opts.key[0], linker->opts.key[1]);
+    linker->may_be_empty = is_set(opt, CUVET_LINK_MAY_BE_EMPTY);
+    linker->modules_only = is_set(opt, CUVET_LINK_MODULES_ONLY);
     linker->on_event = opt->event;
     linker->event_user = opt->event_user;
     status = choose_compiler(ctx, linker, opt);
@@ -242,7 +245,7 @@ cuvet_status cuvet_linker_add_file(cuvet_ctx *ctx, cuvet_linker handle, const cu
     status = cv_opts_source(ctx, src, &from);
     if (status == CUVET_OK && opt)
         status = cv_opts_take(ctx, opt, &given, sizeof(given));
-    if (status == CUVET_OK && (given.flags & ~(CUVET_ADD_SYSTEM | CUVET_ADD_LIBRARY)))
+    if (status == CUVET_OK && (given.flags & ~ADD_FLAGS))
         status = CUVET_E_USAGE;
     if (status != CUVET_OK)
         return status;
@@ -331,10 +334,12 @@ static cuvet_status complete_link(linker_state *linker)
     for (uint64_t i = 0; i < linker->input.count; i++)
         bytes += cv_link_inputs_at(&linker->input, i)->bytes.span.len;
     cv_ctx_unit(&linker->ctx, 2 * bytes);
-    if (linker->input.count == 0)
+    if (linker->input.count == 0 && !linker->may_be_empty && !linker->modules_only)
         return cv_reject(&linker->ctx, CV_R_LINK_NO_INPUT, 0, 0, 1);
     linker->begun = true;
     status = cv_linker_gather(linker);
+    if (linker->modules_only)
+        return status;
     warnings = linker->ctx.n_warnings;
     if (status == CUVET_OK)
         status = cv_link_complete(&linker->link, &linker->out, &linker->file);

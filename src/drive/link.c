@@ -99,8 +99,13 @@ static void add_image(file_at_hand *file, uint64_t off, cv_link_piece piece)
 static void nothing_chosen(file_at_hand *file, cuvet_status status)
 {
     bool whole = status == CUVET_E_REFUSED && cv_linker_holds(file->linker, CV_R_ADMIT_EXECUTABLE);
+    bool left = status == CUVET_E_NO_MATCH && (file->archive || (file->flags & CUVET_ADD_OPTIONAL));
 
-    if (!file->archive || (status != CUVET_E_NO_MATCH && !whole)) {
+    if ((file->flags & CUVET_ADD_OPTIONAL) && cv_linker_holds(file->linker, CV_R_INPUT_HAS_LTO)) {
+        refuse_kind(file, CUVET_EVENT_NEEDS_LTO);
+        return;
+    }
+    if (!left && !(file->archive && whole)) {
         refuse_piece(file, status);
         return;
     }
@@ -384,11 +389,13 @@ static void open_up(file_at_hand *file)
 /* Nothing came out of it: is that what its owner would expect? */
 static void judge_empty(file_at_hand *file, cuvet_kind type)
 {
-    bool host = type == CUVET_K_HOST_ELF || (file->flags & CUVET_ADD_LIBRARY);
+    bool optional = (file->flags & CUVET_ADD_OPTIONAL) != 0;
+    bool host = type == CUVET_K_HOST_ELF || (file->flags & CUVET_ADD_LIBRARY) ||
+                (optional && type == CUVET_K_ARCHIVE);
     cuvet_status refusal = file->status;
 
-    if (file->done)
-        return;
+    if (file->done || (file->pieces && optional))
+        return; /* what became of the pieces is told */
     if (file->pieces)
         tell_event(file, CUVET_EVENT_NOTHING_FITS, CUVET_E_NO_MATCH);
     else
@@ -473,6 +480,8 @@ static void add_bytes(file_at_hand *file)
         cv_host_put_kind(&file->shelf, 0, content->type);
     if (status == CUVET_OK && !read_hosts(file))
         return;
+    if (status == CUVET_OK && linker->modules_only)
+        return;
     if (content->type == CUVET_K_CUBIN) {
         add_image(file, 0, (cv_link_piece){ .image = file->bytes, .known = &file->known });
     } else if (status != CUVET_OK) {
@@ -539,10 +548,10 @@ static void add_file(file_at_hand *file, const cuvet_source *src)
     bool device = false, looked = look_at_head(file, src, &device);
     cuvet_status status;
 
-    if (device) {
+    if (device && !linker->modules_only)
         add_device_elf(file, src);
+    if (device)
         return;
-    }
     status = load_file(file, src, &bytes);
     if (status == CUVET_OK && !looked)
         look_at_bytes(file);

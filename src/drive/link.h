@@ -62,9 +62,10 @@ typedef struct cv_linker {
     cv_islands islands; /* that the parsed objects of the inputs refer to */
     cv_hosts hosts;
     bool host_info, of_system; /* of_system: the file at hand is a library of the system */
-    cv_link_modules module;    /* names of those that took part, terminated */
-    cv_cubin parsed;           /* of what is judged */
-    cv_final_options final;    /* of inputs for another member of the family */
+    bool may_be_empty, modules_only;
+    cv_link_modules module; /* names of those that took part, terminated */
+    cv_cubin parsed;        /* of what is judged */
+    cv_final_options final; /* of inputs for another member of the family */
     cv_final_tool generator;
     cv_link_compiler ptx;
     cv_backend_use backend[2];

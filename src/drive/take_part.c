@@ -131,9 +131,22 @@ static cuvet_status take_hosts(cv_linker *linker, bool libraries)
     return status;
 }
 
-cuvet_status cv_linker_gather(cv_linker *linker)
+/* Where no code is looked at, libraries of the system count as needed by any other code. */
+static bool needs_unseen(const cv_linker *linker)
 {
     bool needed = false;
+
+    for (uint64_t i = 0; i < linker->hosts.host.count && linker->modules_only; i++) {
+        const cv_lhost *host = cv_lhosts_get(&linker->hosts.host, i);
+
+        needed = needed || (host->linkable && !host->of_system);
+    }
+    return needed;
+}
+
+cuvet_status cv_linker_gather(cv_linker *linker)
+{
+    bool needed = needs_unseen(linker);
     cuvet_status status = choose_inputs(linker, &needed);
 
     if (status == CUVET_OK)

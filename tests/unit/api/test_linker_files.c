@@ -34,6 +34,10 @@ typedef struct linker_files_row {
     uint64_t objects;
 } linker_files_row;
 
+/* A flag of the link among those of the files. */
+#define LINK_SHIFT    8
+#define OF_LINK(flag) ((flag) << LINK_SHIFT)
+
 /* What nvcc 13.0 made (corpus/samples), for the machines it was made for and for others. */
 static const linker_files_row ROWS[] = {
     { "sm_75",
@@ -89,6 +93,47 @@ static const linker_files_row ROWS[] = {
       { CUVET_EVENT_REFUSED, CUVET_EVENT_NOTHING_FITS },
       2,
       0 },
+    /* In the place of the reference linker: what it passes over, and what it makes of nothing. */
+    { "sm_90",
+      { "elf-raw.fatbin" },
+      CUVET_ADD_OPTIONAL,
+      CUVET_OK,
+      CUVET_E_REFUSED,
+      { CUVET_EVENT_NO_MATCH },
+      1,
+      0 },
+    { "sm_90",
+      { "elf-raw.fatbin" },
+      CUVET_ADD_OPTIONAL | OF_LINK(CUVET_LINK_MAY_BE_EMPTY),
+      CUVET_OK,
+      CUVET_OK,
+      { CUVET_EVENT_NO_MATCH },
+      1,
+      0 },
+    { "sm_75",
+      { "host-plain.o" },
+      CUVET_ADD_OPTIONAL | OF_LINK(CUVET_LINK_MAY_BE_EMPTY),
+      CUVET_OK,
+      CUVET_OK,
+      { CUVET_EVENT_OUTSIDE },
+      1,
+      0 },
+    { "sm_90",
+      { "lto.fatbin" },
+      CUVET_ADD_OPTIONAL,
+      CUVET_E_REFUSED,
+      CUVET_E_REFUSED,
+      { CUVET_EVENT_NEEDS_LTO },
+      1,
+      0 },
+    { "sm_75",
+      { "host-two_a.o", "host-two_b.o" },
+      OF_LINK(CUVET_LINK_MODULES_ONLY),
+      CUVET_OK,
+      CUVET_OK,
+      { CUVET_EVENT_TAKEN },
+      0,
+      0 },
 };
 
 typedef struct linker_files_heard {
@@ -143,8 +188,10 @@ static linker_files_outcome link_row(cuvet_ctx *ctx, const linker_files_row *row
 {
     static linker_files_sample sample;
     linker_files_heard heard = { .count = 0 };
-    cuvet_linker_options options = { .size = sizeof(options), .event = on_event, .event_user = &heard };
-    const cuvet_add_options add = { .size = sizeof(add), .flags = row->flags };
+    cuvet_linker_options options = {
+        .size = sizeof(options), .event = on_event, .event_user = &heard, .flags = row->flags >> LINK_SHIFT
+    };
+    const cuvet_add_options add = { .size = sizeof(add), .flags = row->flags & (OF_LINK(1u) - 1) };
     cuvet_link_result made = { .size = sizeof(made) };
     linker_files_outcome out = { 0 };
     cuvet_linker linker;
@@ -188,7 +235,39 @@ START_TEST(files)
     linker_files_outcome left = link_row(lc_ctx, row, false, true), right = link_row(lc_ctx, row, true, true);
 
     ck_assert(left.count == right.count && left.hash == right.hash);
-    ck_assert((left.count > 0) == (row->completed == CUVET_OK));
+    ck_assert((left.count > 0) ==
+              (row->completed == CUVET_OK && !(row->flags & OF_LINK(CUVET_LINK_MODULES_ONLY))));
+}
+END_TEST
+
+/* Without code the modules are there all the same. */
+START_TEST(modules_alone)
+{
+    static linker_files_sample sample;
+    const char *modules[2][2] = { { NULL } };
+
+    for (unsigned i = 0; i < 2; i++) {
+        cuvet_linker_options options = lc_options("sm_75");
+        cuvet_link_result made = { .size = sizeof(made) };
+        cuvet_linker linker;
+
+        options.flags = i ? CUVET_LINK_MODULES_ONLY : 0;
+        linker = lc_linker(&options);
+        load(&sample, "host-two_a.o");
+        ck_assert_int_eq(cuvet_linker_add_memory(lc_ctx, linker, sample.bytes, sample.size, "a", NULL),
+                         CUVET_OK);
+        load(&sample, "host-two_b.o");
+        ck_assert_int_eq(cuvet_linker_add_memory(lc_ctx, linker, sample.bytes, sample.size, "b", NULL),
+                         CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+        for (unsigned k = 0; k < 2; k++)
+            ck_assert_int_eq(cuvet_linker_get_module(lc_ctx, linker, k, &modules[i][k]), CUVET_OK);
+        ck_assert_int_eq(cuvet_linker_get_module(lc_ctx, linker, 2, &modules[i][0]), CUVET_END);
+        ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &made), CUVET_OK);
+        ck_assert((made.n == 0) == (i == 1));
+    }
+    for (unsigned k = 0; k < 2; k++)
+        ck_assert_str_eq(modules[0][k], modules[1][k]);
 }
 END_TEST
 
@@ -265,6 +344,7 @@ Suite *suite_linker_files(void)
     tcase_add_checked_fixture(tcase, lc_setup, lc_teardown);
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, files, 0, N(ROWS));
+    tcase_add_test(tcase, modules_alone);
     tcase_add_test(tcase, misuse);
     tcase_add_loop_test(tcase, faults, 0, 3);
     suite_add_tcase(suite, tcase);

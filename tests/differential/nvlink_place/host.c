@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+int host_only(void)
+{
+    return 3;
+}
