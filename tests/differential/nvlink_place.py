@@ -190,7 +190,6 @@ BUILDS = QUICK + [
      "-Xcompiler -fopenmp", ""),
     ("-Xnvlink", "nvcc -arch=sm_80 -rdc=true lib.cu use.cu main.cu plain.cu -Xnvlink -v,--suppress-stack-size-warning "
      "-o p", ""),
-    ("-Xnvlink --dump-callgraph", "nvcc -arch=sm_80 -rdc=true lib.cu use.cu main.cu plain.cu -Xnvlink --dump-callgraph-no-demangle -o p", ""),
     ("kernels and variables by name", "nvcc -arch=sm_80 -rdc=true lib.cu use.cu main.cu plain.cu -Xnvlink --kernels-used=_Z1k "
      "-Xnvlink --variables-used=x -o p", ""),
     ("-res-usage -time", "nvcc -arch=sm_80 -rdc=true lib.cu use.cu main.cu plain.cu -res-usage -time t.csv -o p", ""),
