@@ -38,6 +38,8 @@ void link_on_compiler_log(void *user, const char *file, const char *member, cons
 extern const link_voice LINK_OURS;
 /** Takes the diagnostics of the context. @param user the link_run. */
 void link_on_diag(void *user, const cuvet_diag *diag);
+/** Behind a message: the target, where the reference names it, and the end of the line. */
+void link_end_line(const link_run *run);
 /** Print what was said about one input. */
 void link_say_input(link_run *run, const char *file);
 /** Print what was said about the link as a whole. */

@@ -6,14 +6,14 @@
 #include <inttypes.h>
 
 /* What belongs to the whole file. */
-static void put_file(const link_voice *voice, const cli_resources *all)
+static void put_file(const link_run *run, const cli_resources *all)
 {
-    voice->begin("info", NULL, true);
+    run->args->role->voice->begin("info", NULL, true);
     fprintf(stderr, "%" PRIu64 " bytes gmem", all->global);
     for (size_t i = 0; i < all->n_common; i++)
         fprintf(stderr, ", %" PRIu64 " bytes cmem[%" PRIu32 "]", all->constant[i].size,
                 all->constant[i].bank);
-    fputc('\n', stderr);
+    link_end_line(run);
 }
 
 static uint64_t parameters_of(const cli_resources *all, const cli_function *function)
@@ -24,18 +24,20 @@ static uint64_t parameters_of(const cli_resources *all, const cli_function *func
                                                             : 0; /* by bank, so that this is the first one */
 }
 
-static void put_kernel(const link_voice *voice, const cli_resources *all, const cli_function *function)
+static void put_kernel(const link_run *run, const cli_resources *all, const cli_function *function)
 {
-    voice->begin("info", NULL, true);
+    run->args->role->voice->begin("info", NULL, true);
     fputs("Function properties for '", stderr);
     cli_put(stderr, function->name.p, function->name.n);
-    fputs("':\n", stderr);
-    voice->begin("info", NULL, true);
+    fputs("':", stderr);
+    link_end_line(run);
+    run->args->role->voice->begin("info", NULL, true);
     fprintf(stderr,
             "used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32 " stack, %" PRIu64
-            " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem\n",
+            " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem",
             function->registers, function->barriers, function->stack, function->shared,
             parameters_of(all, function));
+    link_end_line(run);
 }
 
 void link_report(link_run *run, const void *image, size_t size)
@@ -49,10 +51,10 @@ void link_report(link_run *run, const void *image, size_t size)
         return;
     }
     if (cli_resources_read(&all, run->ctx, elf, &work) == CUVET_OK) {
-        put_file(run->args->role->voice, &all);
+        put_file(run, &all);
         for (size_t left = all.count; left > 1; left--) { /* the reference's order */
             if (all.function[left - 1].kernel)
-                put_kernel(run->args->role->voice, &all, &all.function[left - 1]);
+                put_kernel(run, &all, &all.function[left - 1]);
         }
     } else {
         link_error(run, NULL, CLI_X_LIMIT, "no memory to read the result again");

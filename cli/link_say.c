@@ -78,10 +78,18 @@ static void begin_line(const link_run *run, const char *severity, const char *fi
     run->args->role->voice->begin(severity, file, false);
 }
 
+void link_end_line(const link_run *run)
+{
+    if (run->args->role->stand_in && run->args->set[LINK_O_REPORT_ARCH])
+        fprintf(stderr, " (target: %s)", run->args->value[LINK_O_ARCH]);
+    fputc('\n', stderr);
+}
+
 void link_error(link_run *run, const char *file, int rc, const char *text)
 {
     begin_line(run, "error", file);
-    fprintf(stderr, "%s\n", text);
+    fputs(text, stderr);
+    link_end_line(run);
     run->end.other = true;
     run->rc = cli_worse(run->rc, rc);
 }
@@ -92,7 +100,8 @@ void link_warn(link_run *run, const char *file, const char *text)
         link_error(run, file, CLI_X_FINDINGS, text);
     } else if (!run->args->set[LINK_O_NO_WARNINGS]) {
         begin_line(run, "warning", file);
-        fprintf(stderr, "%s\n", text);
+        fputs(text, stderr);
+        link_end_line(run);
     }
 }
 
@@ -101,7 +110,8 @@ void link_note(const link_run *run, const char *file, const char *text)
     if (run->args->set[LINK_O_NO_INFOS])
         return;
     begin_line(run, "note", file);
-    fprintf(stderr, "%s\n", text);
+    fputs(text, stderr);
+    link_end_line(run);
 }
 
 static const char *name_of(link_run *run, uint64_t index)
@@ -224,16 +234,17 @@ static const link_text *text_for(const link_voice *voice, const char *id)
 }
 
 /* Behind the words: where it is, for which target, and by which rule. */
-static void end_line(const link_run *run, const cuvet_diag *diag, const cuvet_rule_info *rule,
+static void end_diag(const link_run *run, const cuvet_diag *diag, const cuvet_rule_info *rule,
                      const char *file, bool bare)
 {
     if (!bare)
         put_offset(diag, file);
-    if (run->args->set[LINK_O_REPORT_ARCH] && strcmp(rule->id, "CV-LINK-006") == 0)
+    if (!run->args->role->stand_in && run->args->set[LINK_O_REPORT_ARCH] &&
+        strcmp(rule->id, "CV-LINK-006") == 0)
         fprintf(stderr, " (target: %s)", run->args->value[LINK_O_ARCH]);
     if (!bare)
         fprintf(stderr, " [%s]", rule->id);
-    fputc('\n', stderr);
+    link_end_line(run);
 }
 
 /* Of the declarations of a name that do not agree the reference says more; the others it says late. */
@@ -280,7 +291,7 @@ static void say_diag(link_run *run, const cuvet_diag *diag, const char *file, bo
         put_words(run, text->text, diag, &left, &right);
     else
         put_generic(diag, rule, &left);
-    end_line(run, diag, rule, file, own);
+    end_diag(run, diag, rule, file, own);
     if (error) {
         run->rc = cli_worse(run->rc, exit_of(rule));
         count_error(run, rule->id, own && !text->fatal);
@@ -296,7 +307,8 @@ void link_unreadable(link_run *run, const cli_input *in)
     run->args->role->voice->begin("fatal", NULL, true);
     fputs("Could not open input file '", stderr);
     cli_put_str(stderr, in->name);
-    fprintf(stderr, "' (%s)\n", in->why);
+    fprintf(stderr, "' (%s)", in->why);
+    link_end_line(run);
     run->rc = cli_worse(run->rc, in->rc);
     run->end.other = true;
 }
@@ -308,7 +320,8 @@ void link_warn_arch(link_run *run, const char *file)
     run->args->role->voice->begin(error ? "error" : "warning", NULL, true);
     fprintf(stderr, "SM Arch ('%s') not found in '", run->args->value[LINK_O_ARCH]);
     cli_put_str(stderr, file);
-    fputs("'\n", stderr);
+    fputc('\'', stderr);
+    link_end_line(run);
     if (error) {
         run->rc = cli_worse(run->rc, CLI_X_FINDINGS);
         run->end.late = true;

@@ -56,9 +56,11 @@ static bool write_times(const char *path)
 }
 
 /* The words that follow the errors, and the exit code. */
-static int conclude(const link_end *end, int rc)
+static int conclude(const nvlink_line *line, const link_end *end, int rc)
 {
-    if (end->merge)
+    if (end->merge && line->set[LINK_O_REPORT_ARCH])
+        (void)nvlink_fatal("merge_elf failed (target: %s)", line->arch);
+    else if (end->merge)
         (void)nvlink_fatal("merge_elf failed");
     if (rc == CLI_X_CLEAN)
         return CLI_X_CLEAN;
@@ -74,7 +76,7 @@ static int run(const nvlink_line *line, int argc, char **argv)
 
     if (line->time && !write_times(line->time))
         return FATAL;
-    return conclude(&end, link_main(argc, argv, &role));
+    return conclude(line, &end, link_main(argc, argv, &role));
 }
 
 int cmd_nvlink(int argc, char **argv)

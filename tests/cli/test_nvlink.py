@@ -168,6 +168,9 @@ def errors_of_a_link():
                          for x in lines), r.stderr
     r = nvlink("-arch=sm_75", "-o", "out.cubin", A, "-report-arch")
     assert all(x.endswith("' in '%s' (target: sm_75)" % A) for x in r.stderr.splitlines()), r.stderr
+    for args in ([A, B, B], [A, B, "-v"], [A, B, "nobody.o"], [A, B, sample("elf-raw.fatbin")], [A, "-Werror"]):
+        r = nvlink("-arch=sm_75", "-o", "out.cubin", "-report-arch", *args)
+        assert r.stderr and all(x.endswith(" (target: sm_75)") for x in r.stderr.splitlines()), r.stderr
     r = nvlink("-arch=sm_75", "-o", "out.cubin", A, B, B)
     lines = r.stderr.splitlines()
     equal((r.returncode, lines[-1]), (FATAL, "nvlink fatal   : merge_elf failed"), r.stderr)
