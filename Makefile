@@ -39,6 +39,7 @@ include mk/lib.mk
 include mk/worker.mk
 include mk/tests.mk
 include mk/parts.mk
+include mk/compat.mk
 include mk/programs.mk
 include mk/fuzz.mk
 include mk/gates.mk

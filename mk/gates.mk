@@ -78,7 +78,7 @@ check-int: ## all tests and corpora under clang's integer and implicit-conversio
 check-tsan: ## threads and contexts under TSan
 	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
 	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/unit_scan %/fault %/trap, \
-	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|tests/trap|cli/.*(jobs|scan|thread|par)' $(RUNTESTS_ARGS)
+	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|tests/trap|cli/.*(jobs|scan|thread|par|jit)' $(RUNTESTS_ARGS)
 # The corpora only: libraries that are not built with MSan (Check, nettle, jansson) would be taken for who forgot to write.
 check-msan: ## all corpora under MSan: values that nobody wrote; ends with 77 where clang has no runtime for it
 	@mkdir -p $(BUILD)
@@ -111,7 +111,7 @@ same: $(BUILD)/cuvet ## does this build answer as another one does, byte for byt
 	@$(PYTHON) tools/same $(BASE) $(BUILD)/cuvet --jobs $(JOBS) $(SAME)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
-LINT_CLI := $(CLI_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/*.c))
+LINT_CLI := $(CLI_SRCS) $(JIT_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/*.c))
 # One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
 # The analyzer walks each function to so many places: its default where CV_FULL says that everything is wanted, else a
 # quarter of the time for what it finds first.
@@ -121,14 +121,14 @@ ifeq ($(CLANG_TIDY),)
 	@echo "SKIPPED: clang-tidy is not installed"; exit 77
 else
 	@printf '%s\n' $(LIB_SRCS) $(LINT_CLI) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -Iinclude -Isrc -Ispec -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
+	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -DCV_JIT_MAJOR=13 -DCV_JIT_MINOR=0 -Iinclude -Isrc -Ispec -Icli -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
 	    n=$$(grep -cE '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' $(BUILD)/lint.log); \
 	    test $$n = 0 || cat $(BUILD)/lint.log; \
 	    echo "lint: $(words $(LIB_SRCS) $(LINT_CLI)) files, $$n warnings"; test $$n = 0 -a $$rc = 0
 endif
 
 CLANG_FORMAT := $(firstword $(foreach c,clang-format-14 clang-format clang-format-16,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
-FORMAT_SRCS = $(sort $(shell find src include cli fuzz tests bench examples -name '*.[ch]' 2>/dev/null))
+FORMAT_SRCS = $(sort $(shell find src include cli compat fuzz tests bench examples -name '*.[ch]' 2>/dev/null))
 format: ## clang-format, in place
 	@$(CLANG_FORMAT) -i $(FORMAT_SRCS)
 check-format: ## clang-format, compare only

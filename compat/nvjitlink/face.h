@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* libnvJitLink's functions over the public API of libcuvet. Their names, numbers and signatures are those of
+ * NVIDIA's public header and documentation; users go on including that header, and nothing here is installed
+ * as one. docs/nvjitlink.md says what answers otherwise than the reference, and why. */
+#ifndef CV_JIT_FACE_H
+#define CV_JIT_FACE_H
+
+#include <stdarg.h>
+
+#include <cuvet/cuvet.h>
+
+/* Results. */
+typedef enum cv_jit_result {
+    CV_JIT_SUCCESS = 0,
+    CV_JIT_UNRECOGNIZED_OPTION = 1,
+    CV_JIT_MISSING_ARCH = 2,
+    CV_JIT_INVALID_INPUT = 3,
+    CV_JIT_PTX_COMPILE = 4,
+    CV_JIT_NVVM_COMPILE = 5,
+    CV_JIT_INTERNAL = 6,
+    CV_JIT_UNRECOGNIZED_INPUT = 8,
+    CV_JIT_NULL_INPUT = 10,
+    CV_JIT_INCOMPATIBLE_OPTIONS = 11,
+    CV_JIT_INCORRECT_INPUT_TYPE = 12,
+    CV_JIT_UNRECOGNIZED_ARCH = 16,
+    CV_JIT_UNSUPPORTED_ARCH = 17,
+    CV_JIT_LTO_NOT_ENABLED = 18
+} cv_jit_result;
+
+/* Kinds of inputs. */
+typedef enum cv_jit_input {
+    CV_JIT_INPUT_NONE = 0,
+    CV_JIT_INPUT_CUBIN = 1,
+    CV_JIT_INPUT_PTX = 2,
+    CV_JIT_INPUT_LTOIR = 3,
+    CV_JIT_INPUT_FATBIN = 4,
+    CV_JIT_INPUT_OBJECT = 5,
+    CV_JIT_INPUT_LIBRARY = 6,
+    CV_JIT_INPUT_INDEX = 7,
+    CV_JIT_INPUT_ANY = 10
+} cv_jit_input;
+
+/* A log: lines of text, NUL-terminated once it has any; NULL when empty. */
+typedef struct cv_jit_log {
+    char *text;
+    size_t size, cap; /* without the NUL */
+    bool full;        /* it said that there is more than fits */
+} cv_jit_log;
+
+/* A list of strings that the link owns. */
+typedef struct cv_jit_list {
+    char **item;
+    size_t size, cap;
+} cv_jit_list;
+
+typedef enum cv_jit_state {
+    CV_JIT_REFUSED = 0, /* create failed: logs and destroy only */
+    CV_JIT_OPEN,        /* takes inputs */
+    CV_JIT_LINKED,      /* has a result */
+    CV_JIT_FAILED       /* complete failed: there is no result */
+} cv_jit_state;
+
+/* What the options say. */
+typedef struct cv_jit_settings {
+    char arch[24]; /* "sm_90a" */
+    bool has_arch, is_virtual;
+    bool lto, ptx, relocatable, debug, lineinfo, verbose, timing, split, split_extended, variables_used;
+    cv_jit_list kernels_used;
+    cv_jit_list compiler; /* options for whoever compiles PTX */
+} cv_jit_settings;
+
+/* What was said during one call of the linker, kept until its names can be asked for. */
+typedef struct cv_jit_said {
+    cuvet_diag *diag;
+    size_t size, cap;
+    bool lost; /* no memory for one of them */
+} cv_jit_said;
+
+typedef struct cv_jit_link {
+    cv_jit_state state;
+    cv_jit_settings settings;
+    cv_jit_log error, info;
+    cv_jit_log compiler_log; /* of the call that runs */
+    cv_jit_said said;
+    bool needs_compiler, needs_lto; /* an event of the call that runs */
+    cuvet_ctx *ctx;
+    cuvet_linker linker;
+    cuvet_compiler compiler; /* zero: none */
+    bool has_compiler;
+    const void *result; /* borrowed from the linker */
+    size_t n_result;
+    double started, completed; /* seconds, for -time */
+} cv_jit_link;
+
+/* log.c */
+void cv_jit_print(cv_jit_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for text of any length. */
+void cv_jit_text(cv_jit_log *log, const char *text, size_t size);
+/* The same for bytes that nobody vouches for: what does not print is escaped. */
+void cv_jit_put(cv_jit_log *log, const char *text, size_t size);
+void cv_jit_put_name(cv_jit_log *log, const char *name);
+void cv_jit_log_end(cv_jit_log *log);
+bool cv_jit_list_add(cv_jit_list *list, const char *text, size_t size);
+void cv_jit_list_end(cv_jit_list *list);
+
+/* options.c: read them; what is wrong goes to the error log. */
+cv_jit_result cv_jit_options(cv_jit_link *link, uint32_t count, const char *const *options);
+
+/* say.c: the diagnostics of the call that just ended, into the logs. */
+void cv_jit_on_diag(void *user, const cuvet_diag *diag);
+void cv_jit_say(cv_jit_link *link, const char *file);
+void cv_jit_drop(cv_jit_link *link);
+
+/* link.c */
+cv_jit_result cv_jit_open(cv_jit_link *link, uint32_t count, const char *const *options);
+cv_jit_result cv_jit_complete(cv_jit_link *link);
+void cv_jit_close(cv_jit_link *link);
+
+/* input.c */
+cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t size, const char *name);
+cv_jit_result cv_jit_add_file(cv_jit_link *link, int type, const char *path);
+
+/* report.c: -verbose. */
+void cv_jit_report(cv_jit_link *link);
+
+/* handle.c: handles are numbers with a generation in them, never addresses. Of a handle that is none, or is
+ * not one any more, nothing is read. */
+/** @return 0: none is left. The link is locked until cv_jit_release(). */
+uintptr_t cv_jit_handle_new(cv_jit_link **link);
+/** The link behind a handle, locked until cv_jit_release(). @return NULL: there is none */
+cv_jit_link *cv_jit_handle_get(uintptr_t bits);
+void cv_jit_release(uintptr_t bits);
+/** End a handle whose link is locked and closed; unlocks it. */
+void cv_jit_handle_end(uintptr_t bits);
+
+#endif

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Libraries in the place of others: build/compat/. They carry libcuvet inside of them, with all its names hidden.
+
+JIT_SRCS := $(sort $(wildcard compat/nvjitlink/*.c))
+# Releases that a library serves, and the one that it says to be.
+JIT_MINOR_12 := 9
+JIT_MINOR_13 := 0
+
+# -verbose reads the result as `cuvet link -v` does: by the same file, which needs nothing else of the command.
+JIT_CFLAGS = $(CLI_CFLAGS) -Icli -DCV_JIT_MAJOR=$(1) -DCV_JIT_MINOR=$(JIT_MINOR_$(1))
+
+# $(1) major version
+define jit_rule
+$(BUILD)/obj/compat/nvjitlink-$(1)/%.o: compat/nvjitlink/%.c $(FLAGS_STAMP)
+	$$(call say,CC,$$< ($(1)))
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(call JIT_CFLAGS,$(1)) -c $$< -o $$@
+JIT_OBJS_$(1) := $(JIT_SRCS:compat/nvjitlink/%.c=$(BUILD)/obj/compat/nvjitlink-$(1)/%.o)
+$(BUILD)/compat/libnvJitLink.so.$(1): $$(JIT_OBJS_$(1)) $(BUILD)/obj/cli/resources.o $(BUILD)/libcuvet.a \
+                                      compat/nvjitlink/exports_$(1).map
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -shared $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -Wl,-soname,libnvJitLink.so.$(1) \
+	    -Wl,--version-script=compat/nvjitlink/exports_$(1).map $$(SO_NO_UNDEF) -Wl,--gc-sections \
+	    -o $$@ $$(JIT_OBJS_$(1)) $(BUILD)/obj/cli/resources.o $(BUILD)/libcuvet.a $$(CODEC_LIBS)
+-include $$(JIT_OBJS_$(1):.o=.d)
+endef
+$(foreach v,12 13,$(eval $(call jit_rule,$(v))))
+
+JIT_LIBS := $(BUILD)/compat/libnvJitLink.so.12 $(BUILD)/compat/libnvJitLink.so.13
+.PHONY: compat
+compat: $(JIT_LIBS) ## libraries in the place of others: build/compat/libnvJitLink.so.12 and .13
+all: $(JIT_LIBS)
+
+# Loads whichever library it is told: ours, or the reference.
+$(BUILD)/tests/jit_driver: $(BUILD)/obj/tests/programs/jit_driver.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -pie -o $@ $^ -ldl -pthread
+-include $(BUILD)/obj/tests/programs/jit_driver.d
+tests-build: $(BUILD)/tests/jit_driver $(JIT_LIBS)
