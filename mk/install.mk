@@ -25,7 +25,17 @@ install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
 	$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/cuvet/compat'
+	ln -sf '$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
 	$(INSTALL) -m 755 $(JIT_LIBS) '$(DESTDIR)$(LIBDIR)/cuvet/compat/'
+	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
+	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
+	$(INSTALL) -d '$(DESTDIR)$(LIBEXECDIR)'
+	$(INSTALL) -m 755 $(BUILD)/cuvet-worker '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker'
+	$(INSTALL) -m 644 $(BUILD)/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)/libcuvet-worker.a'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)'
+	ln -sf libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so'
+	$(INSTALL) -m 644 $(BUILD)/cuvet-worker.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	$(INSTALL) -m 644 include/cuvet/*.h '$(DESTDIR)$(INCLUDEDIR)/cuvet/'
 	$(INSTALL) -m 644 $(BUILD)/cuvet.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
@@ -36,13 +46,12 @@ install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the
 
 uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	rm -f '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
+	@for l in $(notdir $(JIT_LIBS)); do rm -f "$(DESTDIR)$(LIBDIR)/cuvet/compat/$$l" || exit 1; done
 	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
-	@for l in $(notdir $(JIT_LIBS)); do rm -f "$(DESTDIR)$(LIBDIR)/cuvet/compat/$$l" || exit 1; done
-	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
