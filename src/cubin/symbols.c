@@ -87,13 +87,11 @@ static void check_kernel(const symbol_pass *pass, uint64_t at, const cv_elf_symb
         sym_report(pass, at, CV_R_SYM_KERNEL_NAME, CV_ST_NAME, index, 0);
 }
 
-/* Another name of a function: behind it, global, where it begins, and no kernel. Linkers take it for the
+/* Another name of a function: global, where it begins, and no kernel. Linkers take it for the
  * function itself and end by a signal where it is not. */
 static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
 {
-    if (index < owner)
-        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_SHNDX, index, owner);
-    else if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
+    if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_INFO, index, owner);
     else if (symbol->other & CV_STO_ENTRY)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_OTHER, index, owner);

@@ -213,9 +213,64 @@ def parameters(r, n, units):
 
 
 def block(r, n, units):
-    return "#include <cub/block/block_reduce.cuh>\n#include <cub/block/block_scan.cuh>\n", {}, [
-        ("{ using R = cub::BlockReduce<int, 128>; __shared__ typename R::TempStorage t; x = R(t).Sum(x); }", units),
-        ("{ using R = cub::BlockScan<int, 64>; __shared__ typename R::TempStorage t; R(t).ExclusiveSum(x, x); }", units)]
+    t = r.choice(("int", "float", "long long"))
+    return "#include <cub/block/block_reduce.cuh>\n#include <cub/block/block_scan.cuh>\n#include <cub/block/block_radix_sort.cuh>\n#include <cub/warp/warp_reduce.cuh>\n", {}, [
+        ("{ using R = cub::BlockReduce<%s, 128>; __shared__ typename R::TempStorage t; x = R(t).Sum(x); }" % t, units),
+        ("{ using R = cub::BlockScan<int, 64>; __shared__ typename R::TempStorage t; R(t).ExclusiveSum(x, x); }", units),
+        ("{ using R = cub::WarpReduce<%s>; __shared__ typename R::TempStorage t[4]; x = R(t[x & 3]).Sum(x); }" % t, units),
+        ("{ using R = cub::BlockRadixSort<unsigned, 64, 2>; __shared__ typename R::TempStorage t; unsigned k[2] = {(unsigned)x, 3u}; R(t).Sort(k); x += k[1]; }", units)]
+
+
+def thrusts(r, n, units):
+    head = "#include <thrust/execution_policy.h>\n#include <thrust/sort.h>\n#include <thrust/reduce.h>\n#include <thrust/scan.h>\n#include <thrust/transform.h>\n"
+    return head, {}, [("thrust::sort(thrust::seq, o, o + x);", units), ("x += thrust::reduce(thrust::seq, o, o + x, %d);" % n, units),
+                      ("thrust::inclusive_scan(thrust::seq, o, o + x, o);", units),
+                      ("thrust::transform(thrust::seq, o, o + x, o, [=](int q) { return q * x + %d; });" % n, units)]
+
+
+def standard(r, n, units):
+    head = "#include <cuda/atomic>\n#include <cuda/std/tuple>\n#include <cuda/std/optional>\n#include <cuda/barrier>\n__device__ cuda::atomic<int> *at%d();\n" % n
+    defs = {some(r, units): "__device__ cuda::atomic<int> ato%d; __device__ cuda::atomic<int> *at%d() { return &ato%d; }\n" % (n, n, n)}
+    return head, defs, [("x += at%d()->fetch_add(x);" % n, units), ("{ cuda::atomic_ref<int, cuda::thread_scope_block> a(o[1]); a.store(x); }", units),
+                        ("{ auto t = cuda::std::make_tuple(x, 2.5f); x += (int)cuda::std::get<1>(t); cuda::std::optional<int> q; if (x) q = 3; x += q.value_or(2); }", units),
+                        ("{ __shared__ cuda::barrier<cuda::thread_scope_block> b; if (!x) init(&b, 32); __syncthreads(); b.arrive_and_wait(); }", units)]
+
+
+def halves(r, n, units):
+    return "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n", {some(r, units): "__device__ __half2 hh%d[4]; __constant__ __nv_bfloat16 hb%d[3];\n__global__ void hk%d(int *o) { hh%d[o[0] & 3] = __hadd2(hh%d[1], __float2half2_rn(o[1])); o[2] = (int)__bfloat162float(hb%d[o[3] %% 3]); }\n"
+                  % (n, n, n, n, n, n)}, [("x += (int)__half2float(__hmul(__float2half(x), __float2half(%d.5f)));" % r.randint(1, 9), units)]
+
+
+def groups(r, n, units):
+    head = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include <cooperative_groups/memcpy_async.h>\n#include <cooperative_groups/scan.h>\n"
+    return head, {}, [("{ auto t = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block()); x = cooperative_groups::reduce(t, x, cooperative_groups::plus<int>()); }", units),
+                      ("{ __shared__ int gm[64]; auto b = cooperative_groups::this_thread_block(); cooperative_groups::memcpy_async(b, gm, o, 128); cooperative_groups::wait(b); x += gm[x & 31]; }", units),
+                      ("{ auto t = cooperative_groups::coalesced_threads(); x = cooperative_groups::inclusive_scan(t, x); }", units)]
+
+
+def passed_lambda(r, n, units):
+    """A kernel made for a lambda that host code passes."""
+    head = "template <class F> __global__ void lk%d(F f, int *o) { o[0] = f(o[1]); }\n" % n
+    return head, {some(r, units): "void host%d(int *o, int z) { lk%d<<<1, 32>>>([=] __device__(int q) { return q * z + %d; }, o); }\n" % (n, n, r.randint(1, 99))}, []
+
+
+def weak_attribute(r, n, units):
+    head = "__device__ __attribute__((weak)) int wk%d(int);\n" % n
+    defs = {u: "__device__ __attribute__((weak)) __noinline__ int wk%d(int q) { %s return q + %d; }\n"
+            % (n, r.choice(("", "__shared__ int s[5]; s[q & 3] = q; __syncthreads(); q = s[2];", "static __device__ int c = 4; q += c++;")), u) for u in units if r.random() < 0.8}
+    if r.random() < 0.3 or not defs:
+        defs[units[-1]] = "__device__ __noinline__ int wk%d(int q) { return q - 1; }\n" % n
+        head = "__device__ int wk%d(int);\n" % n
+    return head, defs, [("x += wk%d(x);" % n, units)]
+
+
+def diamond(r, n, units):
+    u = some(r, units)
+    head = ("struct V%d { int a; __device__ virtual int h(int q) { return q + a; } };\nstruct W%d : virtual V%d { int b; __device__ int h(int q) override { return q * b; } };\n"
+            "template <class T> struct X%d : W%d { T c; __device__ int h(int q) override; __device__ virtual T own() { return c; } };\n"
+            "template <class T> __device__ int X%d<T>::h(int q) { return (int)c + W%d::h(q); }\n__device__ int dia%d(V%d *, int);\n" % (n, n, n, n, n, n, n, n, n))
+    return head, {u: "__device__ __noinline__ int dia%d(V%d *v, int q) { return v->h(q); }\n" % (n, n)}, [
+        ("{ X%d<%s> w; w.b = x; w.c = 2; x += dia%d(&w, x) + (int)w.own(); }" % (n, r.choice(TYPES), n), units)]
 
 
 def pipeline(r, n, units):
@@ -238,23 +293,26 @@ def cluster(r, n, units):
 
 FEATURES = (template_static, template_static, virtual, virtual, lambdas, inline_variable, inline_variable, variable, variable, variable, function_table, function_table, system, grid, texture,
             launches, extern_shared, static_shared, static_shared, local, recursion, several, several, anonymous, switches, mathematics, records, statics, barriers, generic_kernel,
-            parameters)
+            parameters, passed_lambda, weak_attribute, diamond)
 FROM = {80: (pipeline, arrivals), 90: (pipeline, arrivals, cluster)}
-SLOW = (block,)
+SLOW = (block, thrusts, standard, groups, halves)
+BASE, SPAN = 2000, 80  # numbers of names of a program begin at a place of its own, so that SPAN programs fit into one file
 
 
 def program(seed):
     """(the least architecture, options of nvcc, options of ptxas, names of features, [text of a unit])"""
     r = random.Random("cxx %d" % seed)
-    least = r.choice((75, 75, 75, 80, 90))
-    debug = r.choice(("", "", "", "", "-lineinfo", "-lineinfo", "-G"))
+    slow = seed % 16 == 0
+    least = 80 if slow else r.choice((75, 75, 75, 80, 90))
+    debug = ("", "-lineinfo")[seed // SPAN % 2] if slow else r.choice(("", "", "", "", "", "", "", "", "-lineinfo", "-lineinfo", "-lineinfo", "-lineinfo", "-G"))
+    base = BASE + 100 * (seed % SPAN)
     registers = r.choice(("", "", "", "", "", "-maxrregcount=32", "-maxrregcount=128"))
     units = tuple(range(r.choice((2, 2, 3))))
-    pool = FEATURES + FROM.get(least, ()) * 4 + (SLOW if seed % 16 == 0 else ())
-    chosen = [r.choice(pool) for _ in range(r.randint(2, 7))] + ([block] if seed % 16 == 0 else [])
+    pool = FEATURES + FROM.get(least, ()) * 4 + (SLOW * 2 if slow else ())
+    chosen = [r.choice(pool) for _ in range(r.randint(2, 7))] + ([r.choice(SLOW)] if slow else [])
     heads, defs, uses = "", {u: "" for u in units}, []
     for n, feature in enumerate(chosen):
-        head, own, use = feature(r, n, units)
+        head, own, use = feature(r, base + n, units)
         heads += head
         for u, text in own.items():
             defs[u] += text
@@ -263,19 +321,19 @@ def program(seed):
     for m in range(r.randint(0, 4)):
         u, kind = some(r, units), r.choice(("", "", "static ", "inline "))
         text = " ".join(s for s, where in uses if u in where and r.random() < 2.5 / (len(uses) + 1))
-        text += "".join(" x += mid%d(x, o);" % k for k, v in between if v is None or v == u or r.random() < 0)
-        bodies[u] += "%s__device__ __noinline__ int mid%d(int x, int *o) { %s return x; }\n" % (kind, m, text)
+        text += "".join(" x += mid%d(x, o);" % (base + k) for k, v in between if v is None or v == u)
+        bodies[u] += "%s__device__ __noinline__ int mid%d(int x, int *o) { %s return x; }\n" % (kind, base + m, text)
         if not kind:
-            heads += "__device__ int mid%d(int, int *);\n" % m
+            heads += "__device__ int mid%d(int, int *);\n" % (base + m)
         between.append((m, None if not kind else u))
     for k in range(r.randint(1, 4)):
         u = some(r, units)
         text = " ".join(s for s, where in uses if u in where and r.random() < 3 / (len(uses) + 1))
-        text += "".join(" x += mid%d(x, o);" % m for m, v in between if v in (None, u) and r.random() < 0.5)
+        text += "".join(" x += mid%d(x, o);" % (base + m) for m, v in between if v in (None, u) and r.random() < 0.5)
         bound = r.choice(("", "", "", "__launch_bounds__(%d) " % r.choice((32, 256, 1024))))
-        bodies[u] += "%s__global__ void %skern%d(int *o, int x) { %s o[0] = x; }\n" % (r.choice(("", "", "static ")), bound, k, text)
+        bodies[u] += "%s__global__ void %skern%d(int *o, int x) { %s o[0] = x; }\n" % (r.choice(("", "", "static ")), bound, base + k, text)
     for u in units:
-        bodies[u] += "__global__ void last%d(int *o) { o[%d] = 1; }\n" % (u, u) if r.random() < 0.2 else ""
+        bodies[u] += "__global__ void last%d(int *o) { o[%d] = 1; }\n" % (base + u, u) if r.random() < 0.2 else ""
     texts = [HEAD % u + heads + defs[u] + bodies[u] for u in units]
     names = sorted({f.__name__ for f in chosen})
     return least, [debug] if debug else [], ([registers] if registers else []), names, texts

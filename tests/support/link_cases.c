@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { MOST_CASES = 500, BLOCK = 512, SIZE_AT = 124 };
+enum { MOST_CASES = 800, BLOCK = 512, SIZE_AT = 124 };
 
 static char index_text[1 << 16];
 static lc_case cases[MOST_CASES];

@@ -48,6 +48,32 @@ static void take_code(const cv_view_functions *view, const cv_isym *sym, cv_id f
     code->beaten = *cv_u8s_get(&view->resolution->beaten, sym->id);
 }
 
+static bool add_function(const cv_view_functions *view, cv_id id)
+{
+    const cv_isym *sym = cv_l_isym(view, id);
+    cv_id fn = function_of(view, sym);
+
+    if (fn == CV_NONE)
+        return false;
+    if (sym->other & CV_STO_ENTRY)
+        cv_l_fn(view, fn)->kernel = true;
+    if (sym->sec != CV_NONE)
+        take_code(view, sym, fn);
+    return true;
+}
+
+/* An alias that a relocatable link wrote before its function comes behind it. */
+static bool take_function(const cv_view_functions *view, cv_id id)
+{
+    cv_id owner = cv_l_code_symbol(view, id);
+
+    if (*cv_u32s_at(&view->functions->of, id) != CV_NONE) /* it came before its alias */
+        return true;
+    if (owner > id && *cv_u32s_at(&view->functions->of, owner) == CV_NONE && !add_function(view, owner))
+        return false;
+    return add_function(view, id);
+}
+
 cuvet_status cv_stage_functions(const cv_view_functions *view)
 {
     const cv_code none = { .owner = CV_NONE };
@@ -60,20 +86,9 @@ cuvet_status cv_stage_functions(const cv_view_functions *view)
     while (view->functions->code.count < view->inputs->isec.count)
         if (!cv_codes_push(mem, &view->functions->code, none))
             return cv_l_nomem(view);
-    for (cv_id i = 0; i < view->inputs->isym.count; i++) {
-        const cv_isym *sym = cv_l_isym(view, i);
-        cv_id fn;
-
-        if (cv_l_type(sym) != CV_STT_FUNC)
-            continue;
-        fn = function_of(view, sym);
-        if (fn == CV_NONE)
+    for (cv_id i = 0; i < view->inputs->isym.count; i++)
+        if (cv_l_type(cv_l_isym(view, i)) == CV_STT_FUNC && !take_function(view, i))
             return cv_l_nomem(view);
-        if (sym->other & CV_STO_ENTRY)
-            cv_l_fn(view, fn)->kernel = true;
-        if (sym->sec != CV_NONE)
-            take_code(view, sym, fn);
-    }
     return CUVET_OK;
 }
 

@@ -136,6 +136,13 @@ CV_LINK_ELEMENT(resolution, cv_resolution_entry, entry, cv_resolution_entries, e
 #define cv_l_next_of(view_, id) (*cv_u32s_get(&(view_)->resolution->next, (id)))
 #define cv_l_text(view_, name)  cv_names_text(&(view_)->names->set, (name))
 
+/* The symbol that the code of a defined function is of: its own, or for an alias that of the function. */
+#define cv_l_code_symbol(view_, id)                                                                          \
+    (cv_l_isym(view_, id)->sec == CV_NONE                                                                    \
+         ? (id)                                                                                              \
+         : cv_l_obj(view_, cv_l_isym(view_, id)->obj)->first_sym +                                           \
+               cv_elf_code_symbol(cv_l_isec(view_, cv_l_isym(view_, id)->sec)->info))
+
 /* Is this so for the generation of the target? */
 #define cv_l_has(view_, trait) cv_gen_has((view_)->options->gen, (trait))
 /* Does what a kernel has of shared memory begin behind what is left to the system? */

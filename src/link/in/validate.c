@@ -76,14 +76,14 @@ static cuvet_status admit_section(const cv_view_validate *view, cv_id id)
     return CUVET_OK;
 }
 
-/* Other functions in a section are aliases: behind the owner, global, at the same place, no kernels. Records
+/* Other functions in a section are aliases: global, at the same place, no kernels. Records
  * are the owner's. A scan asks that of all but what an assembler made (CV-ELF-176). */
 static void admit_function(const cv_view_validate *view, cv_id id)
 {
     const cv_isym *sym = cv_l_isym(view, id);
     cv_id owner =
         role_of(view, cv_l_isec(view, sym->sec)) == CV_ROLE_TEXT ? owner_of(view, sym->sec) : CV_NONE;
-    bool alias = owner < id && cv_l_bind(sym) == CV_STB_GLOBAL && !(sym->other & CV_STO_ENTRY);
+    bool alias = cv_l_bind(sym) == CV_STB_GLOBAL && !(sym->other & CV_STO_ENTRY);
 
     if (is_of_system(cv_l_text(view, sym->name)))
         cv_link_say(view, id, CV_R_LINK_SYSTEM_NAME, sym->index, 0);

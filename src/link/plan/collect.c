@@ -137,7 +137,7 @@ static cv_id code_of(const cv_view_collect *view, const cv_isym *sym, cv_id fn)
     return sec != CV_NONE && cv_l_osec(view, sec)->fn == fn ? sec : CV_NONE;
 }
 
-static cuvet_status collect_function(const cv_view_collect *view, cv_id id)
+static cuvet_status add_function(const cv_view_collect *view, cv_id id)
 {
     bool local = cv_l_bind(cv_l_isym(view, id)) == CV_STB_LOCAL;
     cv_id fn = cv_l_fn_of(view, id), sym = local ? local_symbol(view, id) : global_symbol(view, id), code;
@@ -166,6 +166,19 @@ static cuvet_status collect_function(const cv_view_collect *view, cv_id id)
     return take_definition(view, id, code);
 }
 
+/* An alias that a relocatable link wrote before its function comes behind it. */
+static cuvet_status collect_function(const cv_view_collect *view, cv_id id)
+{
+    cv_id owner = cv_l_code_symbol(view, id);
+    cuvet_status st = CUVET_OK;
+
+    if (*cv_l_became_sym(view, id) != CV_NONE) /* it came before its alias */
+        return CUVET_OK;
+    if (owner > id && *cv_l_became_sym(view, owner) == CV_NONE)
+        st = add_function(view, owner);
+    return st == CUVET_OK ? add_function(view, id) : st;
+}
+
 /* Shared variables and parts of constant banks have no symbol in a final view, unless it is asked for. */
 static bool is_hidden(const cv_isym *sym)
 {
@@ -190,12 +203,14 @@ static cuvet_status collect_undefined_local(const cv_view_collect *view, cv_id i
     return sym != CV_NONE && add_local(view, sym) ? CUVET_OK : cv_l_nomem(view);
 }
 
-/* A part of the bank of a weak function that was beaten. */
+/* A part of the table of a weak function that was beaten. Parameters of a kernel that was are those of the
+ * winner, with a name for each. */
 static bool is_of_beaten(const cv_view_collect *view, const cv_isym *isym)
 {
     const cv_isec *isec = cv_l_isec(view, isym->sec);
 
     return cv_l_is_hidden_bank(isym) && (isec->flags & CV_SHF_INFO_LINK) != 0 &&
+           cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_TABLES &&
            cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost;
 }
 
@@ -437,7 +452,7 @@ static cuvet_status finish(const cv_view_collect *view)
 {
     bool global = cv_l_find_osec(view, ".nv.global") != CV_NONE;
 
-    if (view->out->has_common && !view->options->relocatable && !global &&
+    if (view->out->has_common && cv_l_places_commons(view) && !global &&
         fixed(view, ".nv.global", CV_ROLE_GLOBAL, CV_G_NOBITS, true) == CV_NONE)
         return cv_l_nomem(view);
     view->out->callgraph = fixed(view, ".nv.callgraph", CV_ROLE_CALLGRAPH, CV_G_META, true);

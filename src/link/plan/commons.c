@@ -3,8 +3,8 @@
 #include "base/arith.h"
 #include "link/plan/plan.h"
 
-/* Common variables follow everything else in .nv.global, each with the largest size and alignment that one of
- * its declarations asks for. */
+/* Common variables follow everything else in .nv.global, the last name first, each with the largest size and
+ * alignment that one of its declarations asks for. */
 static void place_common(const cv_view_commons *view, cv_id sym, cv_osec *osec)
 {
     cv_osym *osym = cv_l_osym(view, sym);
@@ -21,9 +21,9 @@ cuvet_status cv_stage_commons(const cv_view_commons *view)
 {
     cv_id osec = cv_l_find_osec(view, ".nv.global");
 
-    if (view->options->relocatable || osec == CV_NONE)
+    if (!cv_l_places_commons(view) || osec == CV_NONE)
         return CUVET_OK;
-    for (uint64_t i = 0; i < view->out->globals.count; i++) {
+    for (uint64_t i = view->out->globals.count; i-- > 0;) {
         cv_id id = *cv_u32s_at(&view->out->globals, i), win = cv_l_osym(view, id)->win;
 
         if (win == CV_NONE || cv_l_type(cv_l_isym(view, win)) != CV_STT_CUDA_OBJECT ||

@@ -340,6 +340,8 @@ CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_r
                                  const cv_part_memory *memory, const cv_isym *sym);
 /* In the exact form of a relocatable link old code keeps its barriers in the flags, and gets no record. */
 #define cv_link_keeps_barriers(options_) ((options_)->relocatable && (options_)->compat)
+/* Common variables wait for the final link; the exact form gives them a place at once. */
+#define cv_l_places_commons(view_) (!(view_)->options->relocatable || (view_)->options->compat)
 /* In the exact form of a relocatable link: are extern arrays behind the data of this kernel? */
 CV_MUST bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn);
 /* Where shared memory of functions begins behind what is reserved, the reference counts that for arrays, too.

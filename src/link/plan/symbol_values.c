@@ -35,7 +35,7 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
     } else if (!view->options->relocatable && cv_l_is_global(sym) && cv_l_bind(sym) == CV_STB_GLOBAL) {
         osym->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT; /* allowed to stay open */
         osym->other = sym->other & CV_STO_MANAGED;
-    } else if (view->options->relocatable && view->options->compat && type != CV_STT_FUNC &&
+    } else if (view->options->relocatable && view->options->compat && type == CV_STT_CUDA_OBJECT &&
                !cv_l_is_texture(sym)) {
         osym->value = UINT64_MAX;
     }
