@@ -149,7 +149,7 @@ def compare(arch, mode, inputs, plain=False):
 
 def cause(said):
     """Without numbers and names of the program, so that what is alike is counted together."""
-    said = re.sub(r"cuvet: error: (/\S*: )?", "", said.split("\n")[0])
+    said = re.sub(r"^(cuvet: error: )?(/\S*: )?", "", said.split("\n")[0])
     said = re.sub(r"of (\.(?:nv\.[a-z]+|[a-z]+)[a-z0-9_]*)[^:]*:.*", r"of \1", said, flags=re.S)
     said = re.sub(r"(file header).*", r"\1", said)
     return re.sub(r"0x[0-9a-f]+|\d+", "N", re.sub(r"\(.*", "", said))[:100]

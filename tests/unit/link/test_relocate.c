@@ -34,6 +34,7 @@ static const relocate_row ROWS[] = {
     { 66, CV_USE_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
     { 66, CV_USE_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
     { 66, CV_USE_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
+    { 64, CV_USE_SLOT, 0x170, 0, 40, 14, 0x5C, 0xFFFC },
     { 74, CV_USE_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
     { 74, CV_USE_BANK, 0x54, 3, 40, 24, 0x54, 0xFFFFFF },
     { 100, CV_USE_OFFSET, 0xABCDE, 0, 44, 20, 0xABCDE, 0xFFFFF },
@@ -241,7 +242,7 @@ static const char *const ACTIONS[CV_N_CLASSES] = {
     [CV_CLASS_UNDEFINED_LOCAL] = ".AA....................................................AAA.A"
                                  "A.......DDAA.DA.AAAAAAAA................A.AAAAAAAAAAAA...",
     [CV_CLASS_SLOT] = ".KKKK.KKKK..........................................KK.AKKKA"
-                      ".....AAKDDKK.D.KKKKKKKKKKKKKKKKK.........KKKKKKKKKKKKKKA.",
+                      "....AAAKDDKK.D.KKKKKKKKKKKKKKKKK.........KKKKKKKKKKKKKKA.",
     [CV_CLASS_GIVEN_UP] = ".KKKK.KKKK..........................................KK.KKKKA"
                           "A...AAAKDDKKKDAKKKKKKKKKKKKKKKKK........AKKKKKKKKKKKKKKA.",
     [CV_CLASS_NO_TABLE] = "............................................................"
