@@ -20,6 +20,9 @@ FUZZ_CLI_memberopt := frames
 FUZZ_CLI_worker    := worker/wire
 $(foreach t,frames memberopt worker,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
+# Targets that test what stands beside the library.
+FUZZ_MORE_jit := $(JIT_OBJS_13) $(BUILD)/obj/cli/resources.o
+
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary
 define fuzz_rule
 $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
@@ -27,7 +30,7 @@ $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(FUZZ_CFLAGS) -DCV_FUZZ_ENTRY=cv_fuzz_$(1) '-DCV_FUZZ_NAME="$(1)"' -c $$< -o $$@
 $(BUILD)/$(3)/$(1): $(BUILD)/obj/fuzz/engine/$(2)-$(1).o $(BUILD)/obj/fuzz/target_$(1).o \
-                    $(FUZZ_COMMON_OBJS) $(FUZZ_CLI_$(1):%=$(BUILD)/obj/cli/%.o) $(BUILD)/libcuvet.a
+                    $(FUZZ_COMMON_OBJS) $(FUZZ_CLI_$(1):%=$(BUILD)/obj/cli/%.o) $(FUZZ_MORE_$(1)) $(BUILD)/libcuvet.a
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)

@@ -308,6 +308,11 @@ def make_scan():
         put("api_sequence", "callback-" + name, sample("default.fatbin") + calls + trailer(len(calls)))
     foreign = bytes([8, 0, 6, 8, 1, 6, 9, 1, 1, 6, 0, 0, 9, 3, 0, 7, 0, 0, 4, 1, 1, 1, 4, 0, 0, 6, 0, 0x82, 0, 9, 0, 12, 0])
     put("api_sequence", "input-foreign", sample("nocode.sm_75.rdc.cubin") + foreign + trailer(len(foreign)))
+    # links: made, added to, completed, ended; used after the end; handles that were made up
+    jit = bytes([0x80, 1, 0, 0, 0, 8, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0x81, 0x41, 1, 0, 1, 4, 0x82, 3, 2, 16, 2, 4, 3, 0, 0x7F, 9, 1, 5, 1, 5])
+    for name in ("nocode.sm_90.rdc.cubin", "two_a.sm_90.rdc.cubin", "default.fatbin", "host-plain.o", "plain.ptx"):
+        put("jit", name.replace(".", "-"), sample(name) + jit + trailer(len(jit)))
+        put("jit", "alone-" + name.replace(".", "-"), sample(name))
     put("planted", "header", struct.pack("<II", 0x44454221, 3) + bytes(12))
 
 
