@@ -3,6 +3,8 @@
 
 /* Of the table: a small link has a hundred names. */
 #define FIRST_SLOTS 256
+/* Of a name, as a rule. */
+#define NAME_BYTES 16
 
 typedef struct sip_state {
     uint64_t a, b, c, d;
@@ -97,9 +99,9 @@ cv_id cv_names_find(const cv_names *names, cv_span text)
     return slot == 0 ? CV_NONE : slot - 1;
 }
 
-static bool grow(cv_mem *mem, cv_names *names)
+/* A table of 'size' slots, a power of two. */
+static bool grow(cv_mem *mem, cv_names *names, uint64_t size)
 {
-    uint64_t size = names->table.count ? names->table.count * 2 : FIRST_SLOTS;
     cv_u32s bigger = { 0 };
 
     if (!cv_u32s_fill(mem, &bigger, size))
@@ -116,13 +118,25 @@ static bool grow(cv_mem *mem, cv_names *names)
     return true;
 }
 
+bool cv_names_room(cv_mem *mem, cv_names *names, uint64_t count)
+{
+    uint64_t size = cv_max(names->table.count, FIRST_SLOTS);
+
+    while (size / 2 < count && size <= UINT32_MAX)
+        size *= 2;
+    return (size == names->table.count || grow(mem, names, size)) &&
+           cv_name_list_room(mem, &names->list, count) &&
+           cv_u8s_room(mem, &names->pool, cv_sat_mul(count, NAME_BYTES));
+}
+
 cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text)
 {
     uint64_t hash = cv_siphash(names->key, text);
     cv_name name = { .off = names->pool.count, .len = text.len, .hash = hash };
     uint32_t *slot;
 
-    if (names->list.count * 2 >= names->table.count && !grow(mem, names))
+    if (names->list.count * 2 >= names->table.count &&
+        !grow(mem, names, cv_max(names->table.count * 2, FIRST_SLOTS)))
         return CV_NONE;
     slot = cv_u32s_at(&names->table, find(names, text, hash));
     if (*slot != 0)

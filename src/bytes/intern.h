@@ -26,6 +26,8 @@ typedef struct cv_names {
 
 void cv_names_init(cv_names *names, uint64_t key0, uint64_t key1);
 void cv_names_free(cv_mem *mem, cv_names *names);
+/* Room for so many texts in all; false: no memory. */
+CV_MUST bool cv_names_room(cv_mem *mem, cv_names *names, uint64_t count);
 /* Number of a text, which is copied; CV_NONE: no memory. */
 CV_MUST cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text);
 /* Number of a text that was put; CV_NONE: it was not. */

@@ -8,11 +8,18 @@ typedef struct reloc_lists {
     cv_keys compared, frames;
 } reloc_lists;
 
-/* A symbol that no function has, of which nothing had to be said: several entries in a row name it. */
+/* A symbol that no function has, of which nothing had to be said in the entries of a section: more of them
+ * name it. */
 typedef struct good_symbol {
-    uint64_t number; /* UINT64_MAX: there is none yet */
+    uint32_t section; /* 0: there is none yet */
+    uint32_t number;
     uint8_t info, other;
 } good_symbol;
+
+/* Those that were found last, by the low bits of their numbers. */
+typedef struct good_symbols {
+    good_symbol at[16];
+} good_symbols;
 
 typedef struct reloc_batch {
     cv_ctx *ctx;
@@ -25,9 +32,9 @@ typedef struct reloc_batch {
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
     const cv_sec **own;    /* of its function alone: the section that was found to be so last */
-    good_symbol *good;     /* the last one */
-    bool *said;            /* something was, since this was cleared */
-    bool plain;            /* the target holds instructions of the size that plain types are for */
+    good_symbols *good;
+    bool *said; /* something was, since this was cleared */
+    bool plain; /* the target holds instructions of the size that plain types are for */
     cv_calls *calls;
     uint64_t count, n_syms, limit; /* limit: bytes of the target that may be patched */
     uint64_t within;               /* the bits of an offset that lie within an instruction */
@@ -141,22 +148,15 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
 /* Code has its name from a function, which the call graph knows; nothing else is called, or has a descriptor.
  * Whoever asks where the table of unified functions is calls through it. */
 static void check_other(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                        const cv_reloc_facts *facts, uint8_t type, uint16_t shndx)
+                        const cv_reloc_facts *facts, uint8_t type, const cv_sec *named)
 {
-    cv_elf_symbol symbol = { .shndx = shndx };
-
     if (CV_UNLIKELY(batch->insn && cv_reloc_has(facts, CV_USE_TABLE)) && batch->calls->judged &&
         !cv_calls_indirect(batch->calls, batch->owner))
         entry_report(batch, index, CV_R_RELOC_INDIRECT, 12, batch->owner, reloc->type);
     /* Before sm_70 one type is for calls and for numbers that an instruction has: of banks, say. */
     if (!(batch->insn && cv_reloc_has(facts, CV_USE_CALL) && facts->who != CV_RELOC_OLD) &&
-        facts->who != CV_RELOC_DESC) {
-        if (shndx == CV_SHN_UNDEF)
-            return;
-        if (!cv_role_is_code(
-                cv_cubin_sec(batch->cubin, cv_cubin_shndx(batch->cubin, false, reloc->sym, &symbol))->role))
-            return;
-    }
+        facts->who != CV_RELOC_DESC && (!named || !cv_role_is_code(named->role)))
+        return;
     entry_report(batch, index, CV_R_RELOC_NO_FUNCTION, 12, type, CV_STT_FUNC);
 }
 
@@ -196,31 +196,52 @@ static bool is_private(cv_role role)
 
 /* A function gets the memory that lies in sections of its own: what is in those of another one is not there
  * when it runs. */
-static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc, uint16_t shndx)
+static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                          const cv_sec *named)
 {
     const cv_cubin *cubin = batch->cubin;
-    uint64_t patched = cv_cubin_sec(cubin, batch->section)->header.info;
-    cv_elf_symbol symbol = { .shndx = shndx };
-    const cv_sec *named, *by = cv_cubin_sec(cubin, patched);
 
-    if (shndx == CV_SHN_UNDEF)
+    if (!named || !is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
         return;
-    named = cv_cubin_sec(cubin, cv_cubin_shndx(cubin, false, reloc->sym, &symbol));
-    if (!is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
-        return;
-    if (cv_span_eq(named->fn, by->fn))
+    if (cv_span_eq(named->fn, cv_cubin_sec(cubin, cv_cubin_sec(cubin, batch->section)->header.info)->fn))
         *batch->own = named;
     else
         entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
 }
 
-static void check_empty(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                        const cv_reloc_facts *facts, uint8_t info, uint8_t other)
+static void check_filled(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                         const cv_reloc_facts *facts, uint8_t info, uint8_t other)
 {
     if (is_empty_rest(batch, facts))
         check_rest(batch, index, reloc, facts);
     if (is_empty_field(batch, facts, info, other))
         check_field(batch, index, reloc, facts);
+}
+
+/* Nearly every field is empty with all that belongs to it: nothing could be said of it. */
+CV_INLINE void check_empty(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                           const cv_reloc_facts *facts, uint8_t info, uint8_t other)
+{
+    cv_pair there = cv_pair_at(batch->target, reloc->off);
+    cv_reloc_bits bits = cv_reloc_empty_of(reloc->type);
+
+    if (CV_UNLIKELY(((there.low & bits.low) | (there.high & bits.high)) != 0))
+        check_filled(batch, index, reloc, facts, info, other);
+}
+
+static size_t good_place(uint32_t symbol)
+{
+    return symbol % CV_COUNT(((good_symbols *)NULL)->at);
+}
+
+/* NULL: the symbol is in none. */
+static const cv_sec *section_of(const reloc_batch *batch, const cv_elf_reloc *reloc, uint16_t shndx)
+{
+    cv_elf_symbol symbol = { .shndx = shndx };
+
+    if (shndx == CV_SHN_UNDEF)
+        return NULL;
+    return cv_cubin_sec(batch->cubin, cv_cubin_shndx(batch->cubin, false, reloc->sym, &symbol));
 }
 
 /* What a loader does with the entry, if it does what it says. */
@@ -231,6 +252,7 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     uint64_t head = cv_u64_at(batch->cubin->symtab, cv_sat_mul(reloc->sym, cv_elf_sym_size(false)));
     uint8_t info = (uint8_t)(head >> 32), other = (uint8_t)(head >> 40);
     uint16_t shndx = (uint16_t)(head >> 48);
+    const cv_sec *named = section_of(batch, reloc, shndx);
     bool plain = batch->plain && facts->plain;
 
     *batch->said = false;
@@ -244,10 +266,11 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, other, shndx);
     else
-        check_other(batch, index, reloc, facts, info & 15, shndx);
-    check_private(batch, index, reloc, shndx);
+        check_other(batch, index, reloc, facts, info & 15, named);
+    check_private(batch, index, reloc, named);
     if (plain && !*batch->said && (info & 15) != CV_STT_FUNC)
-        *batch->good = (good_symbol){ reloc->sym, info, other };
+        CV_ARRAY_SET(batch->good->at, good_place(reloc->sym),
+                     ((good_symbol){ (uint32_t)batch->section, reloc->sym, info, other }));
 }
 
 /* What can be said of a type. Returns the bytes from r_offset to the end of the field. */
@@ -275,11 +298,13 @@ static uint64_t check_type(const reloc_batch *batch, uint64_t index, const cv_el
 }
 
 /* The end of the bytes that the entry touches. */
-static uint64_t check_entry(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc)
+CV_INLINE uint64_t check_entry(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc, bool is32)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->type); /* of type 0 for those of capsules */
-    bool known = batch->plain && facts->plain && reloc->sym == batch->good->number;
-    uint64_t word = batch->cubin->header.is32 ? 4 : 8, bytes = facts->bytes;
+    const good_symbol *good = CV_ARRAY_AT(batch->good->at, good_place(reloc->sym));
+    bool known =
+        batch->plain && facts->plain && reloc->sym == good->number && batch->section == good->section;
+    uint64_t word = is32 ? 4 : 8, bytes = facts->bytes;
 
     if (!known) {
         if (reloc->sym >= batch->n_syms)
@@ -290,7 +315,7 @@ static uint64_t check_entry(const reloc_batch *batch, uint64_t index, const cv_e
     if (CV_UNLIKELY(cv_wrap_add((uint64_t)reloc->addend, ADDEND_MOST - 1) > 2 * (ADDEND_MOST - 1)))
         entry_report(batch, index, CV_R_RELOC_ADDEND, 2 * word, (uint64_t)reloc->addend, ADDEND_MOST);
     if (known)
-        check_empty(batch, index, reloc, facts, batch->good->info, batch->good->other);
+        check_empty(batch, index, reloc, facts, good->info, good->other);
     else if (batch->loaded)
         check_loaded(batch, index, reloc, facts);
     if (reloc->off >= batch->limit || bytes > batch->limit - reloc->off)
@@ -315,23 +340,35 @@ static bool target_fits(const cv_cubin *cubin, uint64_t index, const cv_sec *sec
                 : cv_span_eq(target->name, sec->fn);
 }
 
-static void check_batch(reloc_batch *batch)
+/* The two are known where this is called, so that it becomes a loop for each kind of table. */
+CV_INLINE void check_entries(reloc_batch *batch, bool is32, bool rela)
 {
     uint64_t begin = UINT64_MAX, end = 0; /* of the entry before */
     bool up = true, down = true;
+    cv_span body = batch->body;
     cv_elf_reloc reloc;
 
     for (uint64_t i = 0; i < batch->count; i++) {
         uint64_t stop;
 
-        cv_elf_read_reloc(batch->body, batch->cubin->header.is32, batch->rela, i, &reloc);
-        stop = check_entry(batch, i, &reloc);
+        cv_elf_read_reloc(body, is32, rela, i, &reloc);
+        stop = check_entry(batch, i, &reloc, is32);
         up &= reloc.off >= end;
         down &= stop <= begin;
         begin = reloc.off;
         end = stop;
     }
     batch->apart = up || down;
+}
+
+static void check_batch(reloc_batch *batch)
+{
+    if (CV_UNLIKELY(batch->cubin->header.is32))
+        check_entries(batch, true, batch->rela);
+    else if (batch->rela)
+        check_entries(batch, false, true);
+    else
+        check_entries(batch, false, false);
 }
 
 #define FRAME_WORK 4u /* for sorting, on top of reading */
@@ -373,12 +410,11 @@ static void set_relocs(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_se
 
 /* LIMIT: a limit was reached and said, nothing more is looked at. */
 static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, const cv_sec *sec,
-                                  cv_calls *calls, reloc_lists *lists)
+                                  cv_calls *calls, good_symbols *good, reloc_lists *lists)
 {
     bool merc = cv_is_merc_rela(sec->header.type), rela = sec->header.type != CV_SHT_REL;
     const cv_sec *target = cv_cubin_sec(cubin, sec->header.info);
     const cv_sec *own = NULL;
-    good_symbol good = { .number = UINT64_MAX };
     bool said = false;
     uint64_t esize = cv_elf_rel_size(cubin->header.is32, rela);
     reloc_batch batch = { .ctx = ctx,
@@ -389,7 +425,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
                           .merc = merc,
                           .calls = calls,
                           .own = &own,
-                          .good = &good,
+                          .good = good,
                           .said = &said,
                           .n_syms = merc ? cubin->n_merc_syms : cubin->n_syms };
 
@@ -433,6 +469,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
 cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
 {
     reloc_lists lists = { 0 };
+    good_symbols good = { 0 };
     cuvet_status st;
     cv_calls calls;
 
@@ -443,7 +480,7 @@ cuvet_status cv_cubin_check_relocs(cv_ctx *ctx, cv_cubin *cubin)
         const cv_sec *sec = cv_cubin_sec(cubin, i);
 
         if (cv_elf_type_is_reloc(sec->header.type) && !(sec->header.flags & CV_SHF_COMPRESSED))
-            st = check_section(ctx, cubin, i, sec, &calls, &lists);
+            st = check_section(ctx, cubin, i, sec, &calls, &good, &lists);
     }
     cv_calls_free(ctx, &calls);
     cv_keys_sort(&lists.compared);

@@ -50,6 +50,22 @@ const cv_reloc_facts CV_RELOC_FACTS[CV_R_CUDA_LAST + 1] = {
 #include "relocs.def"
 };
 
+/* 'bits' bits from 'pos' on, in the first and in the second word of eight bytes. */
+#define ONES(bits)          ((bits) >= 64 ? UINT64_MAX : (UINT64_C(1) << ((bits)&63)) - 1)
+#define LOW_BITS(pos, bits) ((pos) < 64 ? ONES(bits) << ((pos)&63) : 0)
+#define HIGH_BITS(pos, bits)                                                                                 \
+    ((pos) >= 64 ? ONES(bits) << ((pos)&63) : (pos) + (bits) > 64 ? ONES((pos) + (bits)-64) : 0)
+#define WHERE(cond, bits) ((cond) != 0 ? (bits) : 0)
+#define EMPTY(half, low, width, used)                                                                        \
+    (WHERE((used)&WHOLE, half##_BITS(low, width)) |                                                          \
+     WHERE((used)&REST, half##_BITS(CV_R_REST_POS, CV_R_REST_BITS)) |                                        \
+     WHERE(((used)&REST) && ((used)&TABLE), half##_BITS(CV_R_PLACE_POS, CV_R_PLACE_BITS)))
+const cv_reloc_bits CV_RELOC_EMPTY[CV_R_CUDA_LAST + 1] = {
+#define RELOC_CUDA(number, name, size, in, low, width, left_out, whose, used)                                \
+    [number] = { EMPTY(LOW, low, width, used), EMPTY(HIGH, low, width, used) },
+#include "relocs.def"
+};
+
 const uint64_t CV_RELOC_TWINS[CV_R_CUDA_LAST + 1] = {
 #define RELOC_TWIN(native, merc, other) [CV_##native] = CV_RELOC_BIT(CV_##merc) | CV_RELOC_BIT(CV_##other),
 #include "relocs.def"

@@ -226,6 +226,19 @@ static inline bool cv_reloc_has(const cv_reloc_facts *facts, unsigned uses)
 {
     return (facts->uses & uses) != 0;
 }
+
+/* Bits of the 16 bytes from r_offset on that are empty, as a rule, while nobody has applied one of the type:
+ * its field and what belongs to it. */
+typedef struct cv_reloc_bits {
+    uint64_t low, high;
+} cv_reloc_bits;
+extern const cv_reloc_bits CV_RELOC_EMPTY[CV_R_CUDA_LAST + 1];
+
+static inline cv_reloc_bits cv_reloc_empty_of(uint32_t type)
+{
+    return CV_AT(CV_RELOC_EMPTY, type <= CV_R_CUDA_LAST ? type : CV_R_CUDA_NONE);
+}
+
 /* Only a linker can apply it. */
 static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 {

@@ -143,6 +143,12 @@ CV_INLINE void cv_elf_read_reloc(cv_span table, bool is32, bool rela, uint64_t i
                            .addend = (int64_t)row.third };
 }
 
+/* The addend of an entry of class 64 that has one. */
+static inline int64_t cv_elf_reloc_addend(cv_span table, uint64_t index)
+{
+    return (int64_t)cv_u64_at(table, cv_sat_add(cv_sat_mul(index, cv_elf_rel_size(false, true)), 16));
+}
+
 /* Extent of an ELF image inside a larger span (raw member, embedded file): header, tables and non-exempt
  * sections. Silent: false when the header or the tables do not fit, then the caller's full parse says why.
  * Spends work. */

@@ -243,6 +243,8 @@ CV_MUST cuvet_status cv_in_nomem(cv_ctx *ctx);
 /* names.c: number of a name; CV_NONE: no memory. */
 CV_MUST cv_id cv_in_name(cv_ctx *ctx, cv_part_names *names, cv_span text);
 CV_MUST cv_id cv_in_name_join(cv_ctx *ctx, cv_part_names *names, const char *prefix, cv_span rest);
+/* The same for a text that is probably that of 'likely'. */
+CV_MUST cv_id cv_in_name_like(cv_ctx *ctx, cv_part_names *names, cv_span text, cv_id likely);
 #define cv_l_name(view_, text) cv_in_name((view_)->ctx, (view_)->names, (text))
 
 /* needs.c: before a link, which objects of libraries take part. */

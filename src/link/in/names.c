@@ -29,6 +29,14 @@ cv_id cv_in_name(cv_ctx *ctx, cv_part_names *names, cv_span text)
     return pay_for_text(ctx, text) ? cv_names_put(&ctx->mem, &names->set, text) : CV_NONE;
 }
 
+cv_id cv_in_name_like(cv_ctx *ctx, cv_part_names *names, cv_span text, cv_id likely)
+{
+    if (!pay_for_text(ctx, text))
+        return CV_NONE;
+    return cv_span_eq(cv_names_text(&names->set, likely), text) ? likely
+                                                                : cv_names_put(&ctx->mem, &names->set, text);
+}
+
 cv_id cv_in_name_join(cv_ctx *ctx, cv_part_names *names, const char *prefix, cv_span rest)
 {
     return pay_for_text(ctx, rest) ? cv_names_join(&ctx->mem, &names->set, prefix, rest) : CV_NONE;

@@ -41,6 +41,7 @@ static cuvet_status read_symbol(const cv_view_read *view, cv_id object, uint32_t
     cv_elf_symbol symbol;
     cv_span name = cv_span_of(NULL, 0, 0);
     uint32_t shndx;
+    cv_id likely;
     cv_isym sym = {
         .obj = object, .index = index, .id = (cv_id)view->inputs->isym.count, .proto = CV_NONE, .sec = CV_NONE
     };
@@ -57,7 +58,9 @@ static cuvet_status read_symbol(const cv_view_read *view, cv_id object, uint32_t
     sym.common = symbol.shndx == CV_SHN_COMMON;
     if (!sym.common && shndx > 0 && shndx < obj->n_sec)
         sym.sec = obj->first_sec + shndx;
-    sym.name = cv_l_name(view, name);
+    likely = cv_l_type(&sym) == CV_STT_SECTION && sym.sec != CV_NONE ? cv_l_isec(view, sym.sec)->name
+                                                                     : view->names->empty;
+    sym.name = cv_in_name_like(view->ctx, view->names, name, likely);
     if (sym.name == CV_NONE || !cv_isyms_push(&view->ctx->mem, &view->inputs->isym, sym))
         return cv_l_nomem(view);
     return CUVET_OK;
@@ -228,9 +231,27 @@ static cuvet_status tell_debug(const cv_view_read *view)
     return status;
 }
 
+/* How much there is, is known from the examination. Of names, half of it is new as a rule. */
+static cuvet_status make_room(const cv_view_read *view)
+{
+    uint64_t n_sec = 0, n_sym = 0;
+    cv_mem *mem = &view->ctx->mem;
+
+    for (cv_id i = 0; i < view->inputs->obj.count; i++) {
+        n_sec += cv_l_obj(view, i)->cubin.sec.count;
+        n_sym += cv_l_obj(view, i)->cubin.n_syms;
+    }
+    if (n_sec >= CV_NONE || n_sym >= CV_NONE) /* read_object() says it */
+        return CUVET_OK;
+    return cv_isecs_room(mem, &view->inputs->isec, n_sec) && cv_isyms_room(mem, &view->inputs->isym, n_sym) &&
+                   cv_names_room(mem, &view->names->set, (n_sec + n_sym) / 2)
+               ? CUVET_OK
+               : cv_l_nomem(view);
+}
+
 cuvet_status cv_stage_read(const cv_view_read *view)
 {
-    cuvet_status status = CUVET_OK;
+    cuvet_status status = make_room(view);
 
     tell_capsules(view);
 

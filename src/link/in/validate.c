@@ -31,30 +31,17 @@ static cv_id owner_of(const cv_view_validate *view, cv_id sec)
  * the system, what a link makes for the function would be taken for that. */
 static bool is_of_system(cv_span function)
 {
-#define TEXT_ROW(text)                                                                                       \
-    {                                                                                                        \
-        text, sizeof(text) - 1                                                                               \
-    }
-    static const struct fixed_text {
-        const char *text;
-        size_t len;
-    } KINDS[] = { TEXT_ROW(".nv.shared."), TEXT_ROW(".nv.info."), TEXT_ROW(".nv.merc.nv.info.") }, NAMES[] = {
-#define ROLE(name, prefix) TEXT_ROW(prefix),
+/* Both are constants: a compiler leaves out what cannot be. */
+#define BEHIND(name, kind)                                                                                   \
+    if (sizeof(name) > sizeof(kind) && strncmp(name, kind, sizeof(kind) - 1) == 0 &&                         \
+        function.len == sizeof(name) - sizeof(kind) &&                                                       \
+        cv_span_eq(function, cv_span_tail(cv_span_of_str(name), sizeof(kind) - 1)))                          \
+        return true;
+#define ROLE(number, name)                                                                                   \
+    BEHIND(name, ".nv.shared.") BEHIND(name, ".nv.info.") BEHIND(name, ".nv.merc.nv.info.")
 #include "roles.def"
 #undef ROLE
-    };
-
-    for (size_t i = 0; i < CV_COUNT(NAMES) && function.len != 0; i++)
-        for (size_t kind = 0; kind < CV_COUNT(KINDS); kind++) {
-            const struct fixed_text *name = &CV_AT(NAMES, i), *before = &CV_AT(KINDS, kind);
-            cv_span rest;
-
-            /* The lengths first: hardly a name passes. */
-            if (name->len == before->len + function.len &&
-                cv_span_after(cv_span_of(name->text, name->len, 0), before->text, &rest) &&
-                cv_span_eq(rest, function))
-                return true;
-        }
+#undef BEHIND
     return false;
 }
 

@@ -413,7 +413,11 @@ static bool begin_lists(const cv_view_collect *view)
     if (!cv_l_fill_none(mem, &out->became_sym, view->inputs->isym.count) ||
         !cv_u8s_fill(mem, &view->uses->by_data, view->functions->fn.count) ||
         !cv_fn_outs_room(mem, &out->fn, view->functions->fn.count) ||
-        !cv_becames_room(mem, &out->became, view->inputs->isec.count) || !cv_l_name_room(view))
+        !cv_becames_room(mem, &out->became, view->inputs->isec.count) || !cv_l_name_room(view) ||
+        !cv_u32s_room(mem, &out->sh_names, out->by_name.cap) ||
+        !cv_u32s_room(mem, &out->str_names, out->by_name.cap) ||
+        !cv_osecs_room(mem, &out->osec, view->inputs->isec.count) ||
+        !cv_osyms_room(mem, &out->osym, view->inputs->isym.count) || !cv_collect_room(view))
         return false;
     while (out->fn.count < view->functions->fn.count)
         if (!cv_fn_outs_push(mem, &out->fn, no_fn))

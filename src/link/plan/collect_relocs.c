@@ -27,7 +27,7 @@ static cv_elf_reloc entry(const scan_table *table, uint64_t index)
 static bool looks_for_rel(const scan_table *table)
 {
     for (uint64_t i = 1; table->rela && i < table->count; i++)
-        if (entry(table, i).addend == 0)
+        if (cv_elf_reloc_addend(table->body, i) == 0)
             return true;
     return false;
 }
@@ -62,12 +62,13 @@ static cuvet_status make(const cv_view_collect *view, const scan_table *table, c
 static bool is_orphan(const cv_view_collect *view, const scan_table *table, const cv_isym *sym)
 {
     static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
-    cv_span name = cv_l_text(view, cv_l_osec(view, cv_l_became(view, table->target->id)->out)->name);
     bool listed = false;
+    cv_span name;
     cv_id win;
 
     if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_became(view, sym->sec)->lost)
         return false;
+    name = cv_l_text(view, cv_l_osec(view, cv_l_became(view, table->target->id)->out)->name);
     for (size_t i = 0; i < CV_COUNT(NAMES) && !listed; i++)
         listed = cv_span_eq_str(name, CV_AT(NAMES, i));
     if (!listed)
@@ -108,9 +109,12 @@ static cuvet_status find_twice(const cv_view_collect *view, scan_table *table)
 
 static bool is_in_twice(const cv_view_collect *view, const scan_table *table, uint64_t off)
 {
-    uint64_t after = off == UINT64_MAX ? table->twice.count : cv_keys_lower_bound(&table->twice, off + 1);
+    uint64_t after;
     const cv_key *last;
 
+    if (table->twice.count == 0) /* nearly always */
+        return false;
+    after = off == UINT64_MAX ? table->twice.count : cv_keys_lower_bound(&table->twice, off + 1);
     if (after == 0)
         return false;
     last = cv_keys_get(&table->twice, after - 1);
@@ -141,6 +145,24 @@ static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv
 static bool is_data(cv_group group)
 {
     return group == CV_G_INIT || group == CV_G_CONST || group == CV_G_PARAM;
+}
+
+bool cv_collect_room(const cv_view_collect *view)
+{
+    uint64_t count = 0;
+
+    for (cv_id i = 0; i < view->inputs->isec.count; i++) {
+        const cv_isec *isec = cv_l_isec(view, i);
+        bool rela = isec->type == CV_SHT_RELA;
+        cv_id patched = isec->info < cv_l_obj(view, isec->obj)->n_sec
+                            ? cv_l_obj(view, isec->obj)->first_sec + isec->info
+                            : CV_NONE;
+
+        if ((rela || isec->type == CV_SHT_REL) && patched != CV_NONE &&
+            !cv_codes_get(&view->functions->code, patched)->beaten)
+            count += cv_l_body(view, isec).len / cv_elf_rel_size(false, rela);
+    }
+    return cv_irels_room(&view->ctx->mem, &view->out->irel, count);
 }
 
 cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)

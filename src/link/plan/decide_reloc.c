@@ -56,12 +56,8 @@ typedef struct relocate_job {
     const cv_osec *target;
     bool rela;
     uint64_t addend; /* 0 for REL */
-    bool dead;       /* its symbol is a function that nothing reaches */
     cv_fix *fix;
-    /* Of its symbol: what is written for it, and of a section where it begins now. */
-    cv_reloc_use use;
-    uint64_t value, bank, moved;
-    bool given_up; /* it has no place */
+    cv_symbol_fix known; /* of its symbol */
 } relocate_job;
 
 static bool is_exact_partial(const relocate_job *job)
@@ -80,10 +76,10 @@ static bool is_remade(const relocate_job *job)
  * and a variable that no input defines at all ones, in a bank of no kernel. Nobody can link it again. */
 static cv_reloc_class give_up(relocate_job *job, cv_reloc_class class, cv_reloc_use use, uint64_t value)
 {
-    job->given_up = true;
-    job->use = use;
-    job->value = value;
-    job->bank = is_remade(job) ? CV_BANK_USER : CV_BANK_OF_NOBODY;
+    job->known.given_up = true;
+    job->known.use = use;
+    job->known.value = value;
+    job->known.bank = is_remade(job) ? CV_BANK_USER : CV_BANK_OF_NOBODY;
     return class;
 }
 
@@ -208,8 +204,8 @@ static cv_reloc_class left_alone(const relocate_job *job)
 
 static cv_reloc_class offset_in(relocate_job *job, cv_reloc_class class, uint64_t value)
 {
-    job->use = CV_USE_OFFSET;
-    job->value = value;
+    job->known.use = CV_USE_OFFSET;
+    job->known.value = value;
     return class;
 }
 
@@ -249,9 +245,9 @@ static cv_reloc_class constant_or_address(relocate_job *job)
     if (is_exact_partial(job) && cv_l_is_constant(job->sym) &&
         cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym))->sec == CV_NONE)
         return give_up(job, CV_CLASS_CONSTANT, CV_USE_BANK, UINT64_MAX);
-    if (may_lose(job) || !constant(job, &job->value, &job->bank))
+    if (may_lose(job) || !constant(job, &job->known.value, &job->known.bank))
         return left_alone(job);
-    job->use = CV_USE_BANK;
+    job->known.use = CV_USE_BANK;
     return CV_CLASS_CONSTANT;
 }
 
@@ -290,19 +286,19 @@ static cv_reloc_class section(relocate_job *job)
 
         if (class == CV_CLASS_CONSTANT)
             return class;
-        job->moved = base; /* whoever applies it counts from the begin of the output's section */
+        job->known.moved = base; /* whoever applies it counts from the begin of the output's section */
         /* without an addend it would count by its field, which a loader finds empty in code (CV-ELF-138) */
         return base != 0 && !job->rela && job->facts->insn ? CV_CLASS_NO_PLACE : class;
     }
-    job->moved = base; /* a later link counts from there */
-    job->bank = debug ? 0 : section_of(job->view, job->sym)->bank;
+    job->known.moved = base; /* a later link counts from there */
+    job->known.bank = debug ? 0 : section_of(job->view, job->sym)->bank;
     return base != 0 && !job->rela ? CV_CLASS_LATER_BANK : CV_CLASS_LATER;
 }
 
 /* What the symbol of a relocation is to the link. */
 static cv_reloc_class classify(relocate_job *job)
 {
-    if (job->dead)
+    if (job->known.dead)
         return CV_CLASS_DEAD;
     if (cv_reloc_has(job->facts, CV_USE_TABLE) &&
         cv_span_eq_str(cv_l_text(job->view, job->sym->name), "__UFT_OFFSET"))
@@ -319,8 +315,8 @@ static cv_reloc_class classify(relocate_job *job)
                            cv_reloc_has(job->facts, CV_USE_BANK) ? CV_USE_BANK : CV_USE_SLOT, 0);
         if (job->view->options->relocatable || !job->osym || !job->osym->has_slot)
             return constant_or_address(job);
-        job->use = CV_USE_SLOT;
-        job->value = job->osym->slot;
+        job->known.use = CV_USE_SLOT;
+        job->known.value = job->osym->slot;
         return CV_CLASS_SLOT;
     default:
         if (job->target->group == CV_G_DEBUG && cv_l_is_gone_label(job->sym))
@@ -336,7 +332,7 @@ static bool add_to_field(relocate_job *job)
 
     if (facts->bits < 32 || facts->shift != 0)
         return false;
-    field(job->fix, facts->pos, facts->bits, job->moved, true);
+    field(job->fix, facts->pos, facts->bits, job->known.moved, true);
     return true;
 }
 
@@ -357,7 +353,7 @@ static bool names_too_much(const relocate_job *job, cv_reloc_class class)
 static bool decide_one(relocate_job *job)
 {
     uint32_t type = job->rel->type;
-    cv_reloc_class class = classify(job);
+    cv_reloc_class class = (cv_reloc_class)job->known.class;
     cv_fix *fix = job->fix;
 
     /* A later link writes zeros where the function turns out to be dead; the reference gives that up. */
@@ -369,16 +365,16 @@ static bool decide_one(relocate_job *job)
     switch (cv_reloc_action_of(type, class)) {
     case CV_RELOC_KEEP:
         fix->keep = true;
-        fix->addend = job->rela ? job->moved : 0;
-        return job->rela || job->moved == 0 || add_to_field(job);
+        fix->addend = job->rela ? job->known.moved : 0;
+        return job->rela || job->known.moved == 0 || add_to_field(job);
     case CV_RELOC_ADD:
         fix->keep = true;
-        return cv_link_field(fix, type, CV_USE_OFFSET, job->moved, 0, true) ||
-               cv_link_field(fix, type, CV_USE_BANK, job->moved, job->bank, true);
+        return cv_link_field(fix, type, CV_USE_OFFSET, job->known.moved, 0, true) ||
+               cv_link_field(fix, type, CV_USE_BANK, job->known.moved, job->known.bank, true);
     case CV_RELOC_APPLY:
-        fix->given_up = job->given_up;
-        return cv_link_field(fix, type, job->use, cv_wrap_add(job->value, job->addend), job->bank,
-                             !job->rela);
+        fix->given_up = job->known.given_up;
+        return cv_link_field(fix, type, job->known.use, cv_wrap_add(job->known.value, job->addend),
+                             job->known.bank, !job->rela);
     case CV_RELOC_CLEAR: field(fix, 0, 64, 0, false); return true;
     case CV_RELOC_DROP:
         return !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) || !names_too_much(job, class);
@@ -393,36 +389,89 @@ static uint32_t final_type(const relocate_job *job)
     return job->view->options->relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
 }
 
-bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv_osec *osec, cv_fix *fix)
+/* Types between which a symbol may become something else, or relocations of which leave no record. */
+#define KIND_USES (CV_USE_TABLE | CV_USE_BANK | CV_USE_DROPS | CV_USE_CLEARS)
+
+/* All that a symbol's class depends on beside the symbol. Of shared variables it is the section as well. */
+static uint32_t kind_of(const cv_reloc_facts *facts, const cv_osec *target, bool rela)
 {
+    return UINT32_C(1) << 31 | (uint32_t)target->group << 1 | rela | (facts->uses & (uint32_t)KIND_USES) << 8;
+}
+
+cv_symbol_fix *cv_link_known(cv_symbol_fixes *known, const cv_irel *rel, const cv_osec *target, bool rela)
+{
+    cv_symbol_fix *last = cv_symbol_fixes_at(known, rel->sym % known->count);
+
+    return last->sym == rel->sym && last->kind == kind_of(cv_reloc_of(rel->type), target, rela) ? last : NULL;
+}
+
+/* What the symbol is: found out now, unless an entry before this one named it in the same way. */
+static void learn(relocate_job *job, cv_symbol_fixes *known)
+{
+    const cv_symbol_fix *last = cv_link_known(known, job->rel, job->target, job->rela);
     cv_id out;
+
+    if (last) {
+        job->known = *last;
+        return;
+    }
+    out = cv_l_out_of(job->view, job->sym->id);
+    job->osym = out == CV_NONE ? NULL : cv_l_osym(job->view, out);
+    job->known.dead = cv_link_is_dead(job->view, job->osym);
+    job->known.class = (uint8_t)classify(job);
+    if (cv_l_is_shared(job->sym))
+        return;
+    job->known.sym = job->rel->sym;
+    job->known.kind = kind_of(job->facts, job->target, job->rela);
+    job->known.out = CV_NONE;
+    *cv_symbol_fixes_at(known, job->rel->sym % known->count) = job->known;
+}
+
+/* Applied, and worth a record of that? */
+static bool is_recorded(const relocate_job *job)
+{
+    return !job->fix->keep && !job->known.dead &&
+           (cv_l_is_shared(job->sym) || cv_l_has(job->view, CV_GEN_RESOLVED_ALL)) &&
+           !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) && !cv_l_is_undefined_local(job->sym) &&
+           (job->fix->given_up || !names_nothing(job));
+}
+
+/* One that the link made. */
+static void keep_made(relocate_job *job)
+{
+    cv_id out = job->rel->osym != CV_NONE ? job->rel->osym : cv_l_out_of(job->view, job->sym->id);
+
+    job->fix->dead = cv_link_is_dead(job->view, out == CV_NONE ? NULL : cv_l_osym(job->view, out));
+    job->fix->keep = !job->fix->dead;
+    job->fix->type = final_type(job);
+}
+
+bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv_osec *osec,
+                 cv_symbol_fixes *known, cv_fix *fix)
+{
     relocate_job job = { .view = view,
                          .rel = irel,
                          .facts = cv_reloc_of(irel->type),
                          .sym = cv_l_isym(view, irel->sym),
                          .target = cv_l_osec(view, osec->target),
+                         .rela = osec->type == CV_SHT_RELA,
                          .fix = fix };
-    bool known = true;
+    bool decided;
 
     *fix = (cv_fix){ .type = irel->type };
-    out = irel->osym != CV_NONE ? irel->osym : cv_l_out_of(view, job.sym->id);
-    job.osym = out == CV_NONE ? NULL : cv_l_osym(view, out);
-    job.dead = cv_link_is_dead(view, job.osym);
-    job.rela = osec->type == CV_SHT_RELA;
-    job.addend = job.rela ? (uint64_t)irel->addend : 0;
-    if (irel->target == CV_NONE)
-        fix->keep = !job.dead; /* the link made it */
-    else if (job.target->group == CV_G_CODE && !cv_l_fn_calls(view, job.target->fn)->live)
+    if (irel->target == CV_NONE) {
+        keep_made(&job);
+        return true;
+    }
+    if (job.target->group == CV_G_CODE && !cv_l_fn_calls(view, job.target->fn)->live)
         return true; /* the code goes */
-    else
-        known = decide_one(&job);
-    fix->dead = job.dead;
+    job.addend = job.rela ? (uint64_t)irel->addend : 0;
+    learn(&job, known);
+    decided = decide_one(&job);
+    fix->dead = job.known.dead;
     fix->type = final_type(&job);
-    fix->resolved = !fix->keep && !fix->dead && !cv_l_is_undefined_local(job.sym) &&
-                    (fix->given_up || !names_nothing(&job)) &&
-                    (cv_l_has(view, CV_GEN_RESOLVED_ALL) || cv_l_is_shared(job.sym)) &&
-                    !cv_reloc_has(job.facts, CV_USE_DROPS | CV_USE_CLEARS);
-    return known;
+    fix->resolved = is_recorded(&job);
+    return decided;
 }
 
 /* Do the values fit, as numbers with or without a sign? Where the field holds the addend, that counts. */

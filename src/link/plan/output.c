@@ -8,6 +8,8 @@ bool cv_out_name_room(cv_ctx *ctx, const cv_part_names *names, cv_part_out *out)
 {
     static const cv_named NOTHING = { CV_NONE, CV_NONE, 0 };
 
+    if (!cv_nameds_room(&ctx->mem, &out->by_name, names->set.list.cap)) /* as many as names have room for */
+        return false;
     while (out->by_name.count < names->set.list.count)
         if (!cv_nameds_push(&ctx->mem, &out->by_name, NOTHING))
             return false;
@@ -139,13 +141,13 @@ bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id isec, uint
 
 bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel)
 {
-    cv_irel irel = *rel;
     cv_osec *out_sec = cv_l_osec_at(out, osec);
+    cv_id id = (cv_id)out->irel.count;
 
-    irel.next = out_sec->rels;
-    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, irel))
+    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, *rel))
         return false;
-    out_sec->rels = (cv_id)(out->irel.count - 1);
+    cv_l_irel_at(out, id)->next = out_sec->rels;
+    out_sec->rels = id;
     return true;
 }
 

@@ -4,6 +4,7 @@
  * needs to know what stays. */
 #include "link/plan/scan_relocs.h"
 #include "base/arith.h"
+#include "link/plan/reloc_table.h"
 
 /* What was found out: its fields, or its final form. */
 static bool keep_fix(const cv_view_scan_relocs *view, const cv_irel *rel, cv_fixup *fixup, cv_id osym,
@@ -99,7 +100,8 @@ static bool is_lost(const cv_check_scan_relocs *view, const cv_osec *osec, const
 typedef struct scan_run {
     const cv_view_scan_relocs *view;
     const cv_check_scan_relocs *seen;
-    cv_u8s cut; /* by function: it stays, unreachable, and what it calls does not: said */
+    cv_symbol_fixes known; /* what was found out of symbols last */
+    cv_u8s cut;            /* by function: it stays, unreachable, and what it calls does not: said */
 } scan_run;
 
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
@@ -125,6 +127,20 @@ static cuvet_status lost(scan_run *run, const cv_osec *osec, const cv_irel *rel,
     return CUVET_OK;
 }
 
+/* A relocation section of the output. */
+typedef struct scan_section {
+    const cv_osec *target; /* what is patched */
+    bool lasting;          /* its entries have addends, and what they patch stays */
+} scan_section;
+
+static scan_section section_of(const scan_run *run, const cv_osec *osec)
+{
+    const cv_osec *target = cv_l_osec(run->view, osec->target);
+    bool goes = target->group == CV_G_CODE && !cv_l_fn_calls(run->view, target->fn)->live;
+
+    return (scan_section){ target, osec->type == CV_SHT_RELA && !goes };
+}
+
 static cuvet_status refuse(const cv_view_scan_relocs *view, const cv_irel *rel, cv_rule rule, uint32_t type,
                            uint64_t value)
 {
@@ -135,14 +151,21 @@ static cuvet_status refuse(const cv_view_scan_relocs *view, const cv_irel *rel, 
 static cuvet_status decide(scan_run *run, const cv_osec *osec, const cv_irel *rel, cv_fixup *fixup)
 {
     cv_id osym = rel->osym;
+    cv_symbol_fix *known;
     cv_fix fix;
 
-    if (!cv_link_fix(run->seen, rel, osec, &fix))
+    if (!cv_link_fix(run->seen, rel, osec, &run->known, &fix))
         return refuse(run->view, rel, CV_R_LINK_RELOC, rel->type, 0);
     if (overflows(run->view, rel, &fix))
         return refuse(run->view, rel, CV_R_LINK_FIELD, rel->type, CV_ARRAY_AT(fix.field, 0)->value);
     if (fix.keep && osym == CV_NONE)
         osym = cv_link_symbol_of(run->view, rel->sym);
+    if (rel->osym == CV_NONE && rel->target != CV_NONE) {
+        known =
+            cv_link_known(&run->known, rel, cv_l_osec(run->view, osec->target), osec->type == CV_SHT_RELA);
+        if (known)
+            known->out = osym;
+    }
     if (fix.keep && osym == CV_NONE) /* against nothing */
         return refuse(run->view, rel, CV_R_LINK_RELOC, fix.type, 0);
     tell_slot(run->view, rel, &fix);
@@ -151,9 +174,32 @@ static cuvet_status decide(scan_run *run, const cv_osec *osec, const cv_irel *re
     return fix.dead ? lost(run, osec, rel, fixup) : CUVET_OK;
 }
 
+/* One that stays, of a symbol that others before it named, which stayed as well: it does what they did. */
+static bool keep_known(scan_run *run, const scan_section *section, const cv_irel *rel, cv_fixup *fixup)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(rel->type);
+    const cv_symbol_fix *known;
+
+    if (!section->lasting || rel->osym != CV_NONE || rel->target == CV_NONE ||
+        cv_reloc_has(facts, CV_USE_CLEARS))
+        return false;
+    known = cv_link_known(&run->known, rel, section->target, true);
+    if (!known || known->out == CV_NONE || known->dead ||
+        cv_reloc_action_of(rel->type, (cv_reloc_class)known->class) != CV_RELOC_KEEP)
+        return false;
+    *fixup =
+        (cv_fixup){ .addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, known->moved),
+                    .type = run->view->options->relocatable || facts->final == 0 ? rel->type : facts->final,
+                    .osym = known->out,
+                    .field = (cv_id)run->view->fixups->field.count,
+                    .keep = true };
+    return true;
+}
+
 static cuvet_status decide_section(scan_run *run, cv_id id)
 {
     const cv_osec *osec = cv_l_osec(run->view, id);
+    const scan_section section = section_of(run, osec);
     cv_id resolved = run->view->options->preserve ? cv_l_osec(run->view, osec->target)->resolved : CV_NONE;
     cv_fixed *fixed = cv_l_fixed(run->view, id);
     cuvet_status st = CUVET_OK;
@@ -162,7 +208,7 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
         const cv_irel *rel = cv_l_irel(run->view, at);
         cv_fixup *fixup = cv_l_fixup(run->view, at);
 
-        st = decide(run, osec, rel, fixup);
+        st = keep_known(run, &section, rel, fixup) ? CUVET_OK : decide(run, osec, rel, fixup);
         if (st != CUVET_OK) /* nothing was decided */
             break;
         fixed->n_kept += fixup->keep;
@@ -174,8 +220,12 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
     return st;
 }
 
-static bool begin(const cv_view_scan_relocs *view)
+/* Symbols that are remembered: code names the same ones again and again. */
+#define KNOWN_SYMBOLS 32
+
+static bool begin(scan_run *run)
 {
+    const cv_view_scan_relocs *view = run->view;
     static const cv_fixup NOTHING = { .osym = CV_NONE };
     static const cv_fixed NONE = { 0, 0 };
     cv_part_fixups *fixups = view->fixups;
@@ -190,20 +240,22 @@ static bool begin(const cv_view_scan_relocs *view)
     while (fixups->fixed.count < view->out->osec.count)
         if (!cv_fixeds_push(mem, &fixups->fixed, NONE))
             return false;
-    return true;
+    if (!cv_symbol_fixes_reserve(mem, &run->known, KNOWN_SYMBOLS))
+        return false;
+    run->known.count = KNOWN_SYMBOLS;
+    return cv_u8s_fill(mem, &run->cut, view->functions->fn.count);
 }
 
 cuvet_status cv_stage_scan_relocs(const cv_view_scan_relocs *view)
 {
     const cv_check_scan_relocs seen = cv_check_of_scan_relocs(view);
     scan_run run = { .view = view, .seen = &seen };
-    cuvet_status st = begin(view) && cv_u8s_fill(&view->ctx->mem, &run.cut, view->functions->fn.count)
-                          ? CUVET_OK
-                          : cv_l_nomem(view);
+    cuvet_status st = begin(&run) ? CUVET_OK : cv_l_nomem(view);
 
     for (cv_id i = 0; i < view->out->osec.count && st == CUVET_OK; i++)
         if (cv_l_osec(view, i)->group == CV_G_REL && !cv_l_osec(view, i)->is_resolved)
             st = decide_section(&run, i);
+    cv_symbol_fixes_free(&view->ctx->mem, &run.known);
     cv_u8s_free(&view->ctx->mem, &run.cut);
     return st;
 }

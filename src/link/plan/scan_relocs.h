@@ -16,15 +16,33 @@ typedef struct cv_fix {
     bool given_up; /* applied with what is no place: a texture in the exact form of a relocatable link */
 } cv_fix;
 
+/* What a symbol is to the relocations of one kind that name it: whether it is a function that goes, its class
+ * (reloc_table.h), what is written for it, and of a section where it begins now. */
+typedef struct cv_symbol_fix {
+    cv_id sym;
+    uint32_t kind; /* 0: of none */
+    cv_reloc_use use;
+    uint8_t class;
+    bool dead, given_up; /* given_up: it has no place */
+    cv_id out;           /* the symbol of the output that one which stays names; CV_NONE: not asked yet */
+    uint64_t value, bank, moved;
+} cv_symbol_fix;
+
+CV_VEC(cv_symbol_fixes, cv_symbol_fix);
+
 /* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the
  * parameter bank. False: the type has none for it. */
 CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
                            bool add);
 /* Does all of it fit, with what is in the section? */
 CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
-/* Asked once for each relocation. False: a type for which it is not known. */
+/* Asked once for each relocation. 'known' remembers what symbols are, and has at least one element. False: a
+ * type for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_osec *osec,
-                         cv_fix *fix);
+                         cv_symbol_fixes *known, cv_fix *fix);
+/* What was found out of the symbol of an entry; NULL: nothing yet. */
+CV_MUST cv_symbol_fix *cv_link_known(cv_symbol_fixes *known, const cv_irel *rel, const cv_osec *target,
+                                     bool rela);
 /* A function that nothing reaches. 'osym' may be NULL. */
 CV_MUST bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym);
 
