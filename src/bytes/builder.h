@@ -22,7 +22,6 @@ static inline void cv_put_u8(cv_builder *out, uint8_t value);
 static inline void cv_put_u16(cv_builder *out, uint16_t value);
 static inline void cv_put_u32(cv_builder *out, uint32_t value);
 static inline void cv_put_u64(cv_builder *out, uint64_t value);
-static inline void cv_put_row(cv_builder *out, cv_row row, unsigned words);
 void cv_put_span(cv_builder *out, cv_span span);
 void cv_put_str(cv_builder *out, const char *text); /* without its NUL */
 void cv_put_zero(cv_builder *out, uint64_t count);
@@ -81,8 +80,12 @@ static inline void cv_put_u32(cv_builder *out, uint32_t value)
     at[3] = (uint8_t)(value >> 24);
 }
 
-static inline void cv_store_u64(uint8_t *at, uint64_t value)
+static inline void cv_put_u64(cv_builder *out, uint64_t value)
 {
+    uint8_t *at = cv_builder_next(out, 8);
+
+    if (!at)
+        return;
     at[0] = (uint8_t)value;
     at[1] = (uint8_t)(value >> 8);
     at[2] = (uint8_t)(value >> 16);
@@ -91,28 +94,6 @@ static inline void cv_store_u64(uint8_t *at, uint64_t value)
     at[5] = (uint8_t)(value >> 40);
     at[6] = (uint8_t)(value >> 48);
     at[7] = (uint8_t)(value >> 56);
-}
-
-static inline void cv_put_u64(cv_builder *out, uint64_t value)
-{
-    uint8_t *at = cv_builder_next(out, 8);
-
-    if (at)
-        cv_store_u64(at, value);
-}
-
-/* Two words of 8 bytes, and a third if there are to be three: a whole record, for which is asked once whether
- * there is room. */
-static inline void cv_put_row(cv_builder *out, cv_row row, unsigned words)
-{
-    uint8_t *at = cv_builder_next(out, words < 3 ? 16 : 24);
-
-    if (!at)
-        return;
-    cv_store_u64(at, row.first);
-    cv_store_u64(at + 8, row.second);
-    if (words >= 3)
-        cv_store_u64(at + 16, row.third);
 }
 CV_BUF_END
 

@@ -19,6 +19,7 @@ typedef struct good_symbol {
 /* Those that were found last, by the low bits of their numbers. */
 typedef struct good_symbols {
     good_symbol at[16];
+    uint32_t last; /* of all */
 } good_symbols;
 
 typedef struct reloc_batch {
@@ -268,9 +269,11 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     else
         check_other(batch, index, reloc, facts, info & 15, named);
     check_private(batch, index, reloc, named);
-    if (plain && !*batch->said && (info & 15) != CV_STT_FUNC)
+    if (plain && !*batch->said && (info & 15) != CV_STT_FUNC) {
         CV_ARRAY_SET(batch->good->at, good_place(reloc->sym),
                      ((good_symbol){ (uint32_t)batch->section, reloc->sym, info, other }));
+        batch->good->last = reloc->sym;
+    }
 }
 
 /* What can be said of a type. Returns the bytes from r_offset to the end of the field. */
@@ -302,8 +305,9 @@ CV_INLINE uint64_t check_entry(const reloc_batch *batch, uint64_t index, const c
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->type); /* of type 0 for those of capsules */
     const good_symbol *good = CV_ARRAY_AT(batch->good->at, good_place(reloc->sym));
-    bool known =
-        batch->plain && facts->plain && reloc->sym == good->number && batch->section == good->section;
+    bool known = batch->plain && facts->plain && reloc->sym == good->number &&
+                 batch->section == good->section &&
+                 (reloc->sym < batch->n_syms || reloc->sym == batch->good->last); /* said once in a row */
     uint64_t word = is32 ? 4 : 8, bytes = facts->bytes;
 
     if (!known) {

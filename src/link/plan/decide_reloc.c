@@ -389,22 +389,6 @@ static uint32_t final_type(const relocate_job *job)
     return job->view->options->relocatable || job->facts->final == 0 ? job->rel->type : job->facts->final;
 }
 
-/* Types between which a symbol may become something else, or relocations of which leave no record. */
-#define KIND_USES (CV_USE_TABLE | CV_USE_BANK | CV_USE_DROPS | CV_USE_CLEARS)
-
-/* All that a symbol's class depends on beside the symbol. Of shared variables it is the section as well. */
-static uint32_t kind_of(const cv_reloc_facts *facts, const cv_osec *target, bool rela)
-{
-    return UINT32_C(1) << 31 | (uint32_t)target->group << 1 | rela | (facts->uses & (uint32_t)KIND_USES) << 8;
-}
-
-cv_symbol_fix *cv_link_known(cv_symbol_fixes *known, const cv_irel *rel, const cv_osec *target, bool rela)
-{
-    cv_symbol_fix *last = cv_symbol_fixes_at(known, rel->sym % known->count);
-
-    return last->sym == rel->sym && last->kind == kind_of(cv_reloc_of(rel->type), target, rela) ? last : NULL;
-}
-
 /* What the symbol is: found out now, unless an entry before this one named it in the same way. */
 static void learn(relocate_job *job, cv_symbol_fixes *known)
 {
@@ -422,9 +406,9 @@ static void learn(relocate_job *job, cv_symbol_fixes *known)
     if (cv_l_is_shared(job->sym))
         return;
     job->known.sym = job->rel->sym;
-    job->known.kind = kind_of(job->facts, job->target, job->rela);
+    job->known.kind = cv_link_kind(job->facts, job->target, job->rela);
     job->known.out = CV_NONE;
-    *cv_symbol_fixes_at(known, job->rel->sym % known->count) = job->known;
+    *cv_symbol_fixes_at(known, job->rel->sym % CV_KNOWN_SYMBOLS) = job->known;
 }
 
 /* Applied, and worth a record of that? */

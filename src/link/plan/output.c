@@ -139,18 +139,6 @@ bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id isec, uint
     return true;
 }
 
-bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel)
-{
-    cv_osec *out_sec = cv_l_osec_at(out, osec);
-    cv_id id = (cv_id)out->irel.count;
-
-    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, *rel))
-        return false;
-    cv_l_irel_at(out, id)->next = out_sec->rels;
-    out_sec->rels = id;
-    return true;
-}
-
 /* By the name alone; among sections of one name the last. */
 cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name)
 {

@@ -278,6 +278,19 @@ CV_LINK_ELEMENT(fixups, cv_fixed, fixed, cv_fixeds, fixed);
 /* Of a symbol of an input: the symbol that it became. */
 #define cv_l_out_of(view_, isym) (*cv_u32s_get(&(view_)->out->became_sym, (isym)))
 
+/* A relocation more. False: no memory. */
+static inline CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel)
+{
+    cv_osec *out_sec = cv_l_osec_at(out, osec);
+    cv_id id = (cv_id)out->irel.count;
+
+    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, *rel))
+        return false;
+    cv_l_irel_at(out, id)->next = out_sec->rels;
+    out_sec->rels = id;
+    return true;
+}
+
 /* output.c. False, or CV_NONE: no memory. */
 /* Names of the output. */
 CV_MUST bool cv_out_name_room(cv_ctx *ctx, const cv_part_names *names, cv_part_out *out);
@@ -304,7 +317,6 @@ cv_new_section cv_out_section(const cv_link_options *options, cv_role role, cv_g
 CV_MUST cv_id cv_out_new_osec(cv_ctx *ctx, const cv_link_options *options, cv_part_names *names,
                               cv_part_out *out, const cv_new_section *section);
 CV_MUST bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id isec, uint64_t base);
-CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel);
 /* Section of the output with this name, CV_NONE: none yet. */
 CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name);
 #define cv_l_name_room(view_)       cv_out_name_room((view_)->ctx, (view_)->names, (view_)->out)

@@ -220,9 +220,6 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
     return st;
 }
 
-/* Symbols that are remembered: code names the same ones again and again. */
-#define KNOWN_SYMBOLS 32
-
 static bool begin(scan_run *run)
 {
     const cv_view_scan_relocs *view = run->view;
@@ -240,9 +237,9 @@ static bool begin(scan_run *run)
     while (fixups->fixed.count < view->out->osec.count)
         if (!cv_fixeds_push(mem, &fixups->fixed, NONE))
             return false;
-    if (!cv_symbol_fixes_reserve(mem, &run->known, KNOWN_SYMBOLS))
+    if (!cv_symbol_fixes_reserve(mem, &run->known, CV_KNOWN_SYMBOLS))
         return false;
-    run->known.count = KNOWN_SYMBOLS;
+    run->known.count = CV_KNOWN_SYMBOLS;
     return cv_u8s_fill(mem, &run->cut, view->functions->fn.count);
 }
 

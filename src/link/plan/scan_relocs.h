@@ -30,19 +30,39 @@ typedef struct cv_symbol_fix {
 
 CV_VEC(cv_symbol_fixes, cv_symbol_fix);
 
+/* Symbols that are remembered: code names the same ones again and again. */
+#define CV_KNOWN_SYMBOLS 32
+
 /* The fields of a type for a value: an offset in shared memory, one in a constant bank, a slot of the
  * parameter bank. False: the type has none for it. */
 CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value, uint64_t bank,
                            bool add);
 /* Does all of it fit, with what is in the section? */
 CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
-/* Asked once for each relocation. 'known' remembers what symbols are, and has at least one element. False: a
- * type for which it is not known. */
+/* Asked once for each relocation. 'known' remembers what symbols are, CV_KNOWN_SYMBOLS of them. False: a type
+ * for which it is not known. */
 CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_osec *osec,
                          cv_symbol_fixes *known, cv_fix *fix);
+/* Types between which a symbol may become something else, or relocations of which leave no record. */
+#define CV_KIND_USES ((unsigned)CV_USE_TABLE | CV_USE_BANK | CV_USE_DROPS | CV_USE_CLEARS)
+
+/* All that a symbol's class depends on beside the symbol: what decide_reloc.c asks of a type or of a section
+ * to classify has its bit here. Of shared variables, which are not remembered, it is the section as well. */
+static inline uint32_t cv_link_kind(const cv_reloc_facts *facts, const cv_osec *target, bool rela)
+{
+    return UINT32_C(1) << 31 | (facts->uses & CV_KIND_USES) << 8 | (uint32_t)facts->insn << 7 |
+           (uint32_t)target->group << 1 | rela;
+}
+
 /* What was found out of the symbol of an entry; NULL: nothing yet. */
-CV_MUST cv_symbol_fix *cv_link_known(cv_symbol_fixes *known, const cv_irel *rel, const cv_osec *target,
-                                     bool rela);
+static inline cv_symbol_fix *cv_link_known(cv_symbol_fixes *known, const cv_irel *rel, const cv_osec *target,
+                                           bool rela)
+{
+    cv_symbol_fix *last = cv_symbol_fixes_at(known, rel->sym % CV_KNOWN_SYMBOLS);
+
+    return last->sym == rel->sym && last->kind == cv_link_kind(cv_reloc_of(rel->type), target, rela) ? last
+                                                                                                     : NULL;
+}
 /* A function that nothing reaches. 'osym' may be NULL. */
 CV_MUST bool cv_link_is_dead(const cv_check_scan_relocs *view, const cv_osym *osym);
 

@@ -33,11 +33,12 @@ static void put_symbol(const cv_view_synthetics *view, cv_builder *builder, cons
         info = cv_elf_info(cv_elf_info_bind(info), CV_STT_OBJECT);
         other &= CV_STO_MANAGED;
     }
-    cv_put_row(builder,
-               (cv_row){ string_off(view, osym->name) | (uint64_t)info << 32 | (uint64_t)other << 40 |
-                             (uint64_t)shndx << 48,
-                         osym->value, osym->size },
-               3);
+    cv_put_u32(builder, string_off(view, osym->name));
+    cv_put_u8(builder, info);
+    cv_put_u8(builder, other);
+    cv_put_u16(builder, shndx);
+    cv_put_u64(builder, osym->value);
+    cv_put_u64(builder, osym->size);
 }
 
 /* Numbers of sections that do not fit a symbol. */
@@ -191,10 +192,10 @@ static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
             continue;
         if (CV_NEVER(fixup->osym == CV_NONE)) /* dangling.c */
             return cv_link_broken(view);
-        cv_put_row(&osec->bytes,
-                   (cv_row){ irel->off, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type,
-                             (uint64_t)fixup->addend },
-                   rela ? 3 : 2);
+        cv_put_u64(&osec->bytes, irel->off);
+        cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type);
+        if (rela)
+            cv_put_u64(&osec->bytes, (uint64_t)fixup->addend);
     }
     osec->link = LINK_SYMTAB;
     osec->info = cv_l_osec(view, osec->target)->index;

@@ -147,6 +147,33 @@ START_TEST(no_memory)
 }
 END_TEST
 
+/* Room changes no number, and is enough for as many texts as it was asked for. */
+START_TEST(room)
+{
+    char suffix[24];
+    uint64_t slots, live;
+    cv_id first = cv_names_put(&mem, &names, text("the first"));
+
+    ck_assert(cv_names_room(&mem, &names, 3000));
+    ck_assert_uint_eq(cv_names_find(&names, text("the first")), first);
+    slots = names.table.count;
+    live = mem.live;
+    for (unsigned i = 1; i < 3000; i++) {
+        snprintf(suffix, sizeof(suffix), "number %u", i);
+        ck_assert_uint_eq(cv_names_put(&mem, &names, text(suffix)), i);
+    }
+    ck_assert_uint_eq(names.table.count, slots);
+    ck_assert_uint_eq(mem.live, live);
+    ck_assert(cv_names_room(&mem, &names, 10)); /* which it has */
+    ck_assert_uint_eq(mem.live, live);
+    ck_assert_uint_eq(cv_names_find(&names, text("the first")), first);
+    ck_assert_uint_eq(cv_names_find(&names, text("number 2999")), 2999);
+    mem.limit = mem.live;
+    ck_assert(!cv_names_room(&mem, &names, 100000));
+    ck_assert_uint_eq(cv_names_find(&names, text("number 2999")), 2999);
+}
+END_TEST
+
 Suite *suite_link_names(void)
 {
     Suite *suite = suite_create("link names");
@@ -159,6 +186,7 @@ Suite *suite_link_names(void)
     tcase_add_test(tcase, joined);
     tcase_add_loop_test(tcase, many, 0, 3);
     tcase_add_test(tcase, no_memory);
+    tcase_add_test(tcase, room);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -398,6 +398,32 @@ START_TEST(names)
 }
 END_TEST
 
+static bool is_bit(cv_reloc_bits bits, unsigned at)
+{
+    return ((at < 64 ? bits.low >> at : bits.high >> (at - 64)) & 1) != 0;
+}
+
+/* The bits that are asked of all types at once are those of their fields, one by one. */
+START_TEST(empty_bits)
+{
+    for (uint32_t type = 0; type <= CV_R_CUDA_LAST + 1; type++) {
+        const cv_reloc_facts *facts = cv_reloc_of(type);
+        bool rest = cv_reloc_has(facts, CV_USE_REST), place = rest && cv_reloc_has(facts, CV_USE_TABLE);
+
+        for (unsigned at = 0; at < 128; at++) {
+            bool want = (cv_reloc_has(facts, CV_USE_WHOLE) && at >= facts->pos &&
+                         at < (unsigned)facts->pos + facts->bits) ||
+                        (rest && at >= CV_R_REST_POS && at < CV_R_REST_POS + CV_R_REST_BITS) ||
+                        (place && at >= CV_R_PLACE_POS && at < CV_R_PLACE_POS + CV_R_PLACE_BITS);
+
+            ck_assert_msg(is_bit(cv_reloc_empty_of(type), at) == want, "type %u, bit %u", type, at);
+        }
+    }
+    ck_assert_uint_eq(cv_reloc_empty_of(CV_R_CUDA_64).low, UINT64_MAX);
+    ck_assert_uint_eq(cv_reloc_empty_of(CV_R_CUDA_64).high, 0);
+}
+END_TEST
+
 START_TEST(exempt_types)
 {
     static const uint32_t EXEMPT[] = { 8, 0x70000007, 0x70000009, 0x7000000A, 0x70000015 };
@@ -482,6 +508,7 @@ Suite *suite_test_elf(void)
     tcase_add_loop_test(tcase, extent, 0, 2);
     tcase_add_test(tcase, extent_refused);
     tcase_add_test(tcase, names);
+    tcase_add_test(tcase, empty_bits);
     tcase_add_test(tcase, exempt_types);
     tcase_add_test(tcase, field_places);
     suite_add_tcase(suite, tcase);
