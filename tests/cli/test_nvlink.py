@@ -192,6 +192,17 @@ def passed_over():
     equal(linked(A, B, "-L.", "-lhost", cwd=where), linked(A, B))
 
 
+@test
+def nothing_to_link_for_any_target():
+    """nvcc links every program, and most have no relocatable code."""
+    for arch in ("75", "80", "89", "90", "90a", "100", "100a", "100f", "103", "110", "120", "121"):
+        for form in ([], ["-r"], ["-g"]):
+            r = nvlink("-arch=sm_" + arch, *form, "-o", "out.cubin", sample("host-plain.o"))
+            equal((r.returncode, r.stdout, r.stderr), (0, "", ""), arch + str(form))
+            out = os.path.join(r.where, "out.cubin")
+            equal(cuvet("scan", "-q", out).rc, CLEAN, arch + str(form))
+
+
 def host_object():
     """An ELF object for x86-64 without sections but its names."""
     names = b"\0.shstrtab\0"

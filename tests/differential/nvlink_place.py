@@ -163,6 +163,7 @@ BUILDS = QUICK + [
     ("-G, sm_90", "nvcc -arch=sm_90 -g -G -rdc=true lib.cu use.cu main.cu plain.cu -o p", ""),
     ("-lineinfo", "nvcc -arch=sm_80 -lineinfo -rdc=true lib.cu use.cu main.cu plain.cu -o p", ""),
     ("-g -lineinfo", "nvcc -arch=sm_86 -g -lineinfo -rdc=true lib.cu use.cu main.cu plain.cu -o p", ""),
+    ("without -rdc, sm_100 and sm_120", "nvcc -gencode arch=compute_100,code=sm_100 -gencode arch=compute_120,code=sm_120 hello.cu -o p", ""),
     ("sm_100", "nvcc -arch=sm_100 -rdc=true lib.cu use.cu main.cu plain.cu -o p", ""),
     ("sm_120", "nvcc -arch=sm_120 -rdc=true lib.cu use.cu main.cu plain.cu -o p", ""),
     ("-dlink", "nvcc -arch=sm_80 -rdc=true -c lib.cu use.cu && nvcc -arch=sm_80 -dlink lib.o use.o -o d.o && "

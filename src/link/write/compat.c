@@ -160,6 +160,10 @@ cuvet_status cv_fill_compat(const cv_view_synthetics *view)
         ok = cv_l_obj(view, i)->compat == 0 || merge_object(view, &all, i);
     cv_tlv_put_bval(cv_synthetic_bytes(view, view->out->compat), CV_COMPAT_CUDA_ACCELERATOR_TARGET,
                     view->options->target.suffix == 'a');
+    /* Of no input: what an input without the tag stands for, as no file may be without it. */
+    if (view->inputs->obj.count == 0 && cv_l_has(view, CV_GEN_COMPAT_ISA_CLASS))
+        cv_tlv_put_bval(cv_synthetic_bytes(view, view->out->compat), CV_COMPAT_ISA_CLASS,
+                        (uint8_t)cv_compat_get(CV_COMPAT_ISA_CLASS)->absent);
     for (uint64_t i = 0; i < all.count && status == CUVET_OK; i++) {
         status = judge_tag(view, tags_at(&all, i));
         put_tag(cv_synthetic_bytes(view, view->out->compat), tags_at(&all, i));
