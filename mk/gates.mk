@@ -57,6 +57,9 @@ endif
 check-hardening: all ## read the hardening flags back from the binaries
 	@$(PYTHON) tools/check_hardening --build $(BUILD) --flags '$(CV_HARDEN_CC)'
 
+link-coverage: ## which relocation types and attributes the golden cases of links hold
+	@$(PYTHON) tools/corpus/link_coverage.py
+
 check-repro: ## two builds in different places, same bytes
 	@sh tools/check_repro.sh '$(CC)'
 
