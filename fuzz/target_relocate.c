@@ -268,6 +268,7 @@ static void step(relocate_world *world)
     cv_irel rel = { .sym = what & 31, .osym = CV_NONE, .target = world->target };
     cv_osec *osec = cv_l_osec(&world->link, Q);
     const cv_check_scan_relocs seen = seen_of(&world->link);
+    cv_symbol_fixes symbols = { 0 };
     cv_fix fix, again;
     bool known;
 
@@ -290,15 +291,19 @@ static void step(relocate_world *world)
     if (rel.off >= PATCHED || cv_reloc_of(rel.type)->bytes > PATCHED - rel.off ||
         !cv_l_add_rel(&world->link, Q, &rel))
         return;
-    known = cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &fix);
-    fz_note(world->fuzz, known);
-    if (!known)
+    if (!cv_symbol_fixes_reserve(&world->fuzz->ctx.mem, &symbols, CV_KNOWN_SYMBOLS))
         return;
-    check_fix(world, &rel, &fix);
-    check_apply(world, &fix, rel.off);
-    FZ_CHECK(cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &again) &&
-                 again.count == fix.count && again.keep == fix.keep,
-             "asked twice");
+    symbols.count = CV_KNOWN_SYMBOLS;
+    known = cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &symbols, &fix);
+    fz_note(world->fuzz, known);
+    if (known) {
+        check_fix(world, &rel, &fix);
+        check_apply(world, &fix, rel.off);
+        FZ_CHECK(cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &symbols, &again) &&
+                     again.count == fix.count && again.keep == fix.keep,
+                 "asked twice, the second time of a symbol that is remembered");
+    }
+    cv_symbol_fixes_free(&world->fuzz->ctx.mem, &symbols);
 }
 
 static uint64_t decide_stage(void)

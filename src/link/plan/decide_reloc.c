@@ -356,6 +356,9 @@ static bool decide_one(relocate_job *job)
     cv_reloc_class class = (cv_reloc_class)job->known.class;
     cv_fix *fix = job->fix;
 
+    /* Debug data has no instruction that reads a slot, and a kernel whose code reads none has none. */
+    if (class == CV_CLASS_SLOT && job->facts->insn && job->target->group == CV_G_DEBUG)
+        return false;
     /* A later link writes zeros where the function turns out to be dead; the reference gives that up. */
     if (class == CV_CLASS_LATER_FUNCTION && cv_reloc_has(job->facts, CV_USE_CLEARS) &&
         !job->view->options->compat) {

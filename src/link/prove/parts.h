@@ -132,6 +132,7 @@ typedef struct cv_prove {
     cv_prove_branches branches;
     cv_u64s end;         /* by section of the result: covered so far */
     bool indirect;       /* functions are called by address: a kernel may reach more than is known */
+    bool array_part;     /* code holds a part of the place of an array, which has room and no known place */
     bool commons;        /* some input has common variables */
     bool strange_frames; /* nothing is said of call frames */
     /* of the object at hand */

@@ -146,8 +146,10 @@ static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
         prove->here.used_at = place;
         return status == CUVET_OK ? cv_prove_use_shared(prove, reloc, place) : status;
     }
-    if (facts->shift != 0 || facts->bits < 24)
+    if (facts->shift != 0 || facts->bits < 24) {
+        prove->array_part = prove->array_part || reloc->symbol->elf.shndx == CV_SHN_UNDEF;
         return CUVET_OK;
+    }
     field = bits_at(bytes_now(prove, reloc), facts->pos, facts->bits);
     addend = reloc->rela ? (uint64_t)reloc->elf.addend : field_before(prove, reloc);
     return cv_prove_use_shared(prove, reloc, cv_wrap_sub(field, addend) & field_mask(facts));

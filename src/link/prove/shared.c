@@ -235,7 +235,8 @@ static cuvet_status check_size(cv_prove *prove, reach *all, const cv_elf_section
 {
     uint64_t want = cv_sat_add(end, prove->facts->reserved), most;
 
-    if (at == 0 || has->size == want || (has->size == 0 && end == 0) || (prove->indirect && has->size > want))
+    if (at == 0 || has->size == want || (has->size == 0 && end == 0) ||
+        ((prove->indirect || prove->array_part) && has->size > want))
         return CUVET_OK;
     if (all->laid.count == 0 && !list_laid(prove, &all->laid))
         return cv_nomem(prove->ctx, 0);
