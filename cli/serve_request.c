@@ -78,7 +78,7 @@ static const char *text(serve_reading *reading, const char *key)
 
     if (value && !json_is_string(value))
         reading->wrong = "a text is wanted";
-    return value && json_is_string(value) ? json_string_value(value) : NULL;
+    return json_string_value(value); /* NULL: there is none, or it is no text */
 }
 
 /* Number of a word in a list, 0 without one. */

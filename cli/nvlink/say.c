@@ -43,7 +43,8 @@ static void begin(const char *severity, const char *file, bool own)
 
 const link_voice NVLINK_VOICE = { begin, TEXTS, sizeof(TEXTS) / sizeof(TEXTS[0]), true };
 
-static void put_line(const char *severity, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static void put_line(const char *severity, const char *format,
+                                                           va_list ap)
 {
     char *text = NULL;
 

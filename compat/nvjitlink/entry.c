@@ -6,7 +6,7 @@
 
 /* An opaque pointer in the caller's eyes, a number in ours. */
 typedef struct nvJitLink *nvJitLinkHandle;
-typedef int nvJitLinkResult;
+typedef cv_jit_result nvJitLinkResult; /* an enumeration of the caller's as well */
 
 #ifndef CV_JIT_MAJOR
 #error "the library needs its major version"

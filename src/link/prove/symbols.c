@@ -36,6 +36,14 @@ static bool is_variable(const cv_prove_symbol *symbol)
     return type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
 }
 
+/* A part of a bank, as compilers mark it: a final link leaves such symbols out. */
+static bool is_part_of_bank(const cv_prove *prove, const cv_prove_symbol *symbol)
+{
+    const unsigned bits = CV_STO_SPACE_CONSTANT | CV_STV_INTERNAL;
+
+    return !prove->facts->relocatable && (symbol->elf.other & bits) == bits;
+}
+
 static bool is_data(const cv_sec *sec)
 {
     return sec->role == CV_ROLE_GLOBAL_INIT || sec->role == CV_ROLE_GLOBAL || sec->role == CV_ROLE_CONSTANT;
@@ -230,7 +238,8 @@ static cuvet_status enter_object(cv_prove *prove)
             continue;
         if (symbol.out != 0 && is_named(&symbol.elf))
             status = enter(prove, i, &symbol);
-        else if (symbol.sec != 0 && is_variable(&symbol) && is_data(cv_cubin_sec(prove->in, symbol.sec)))
+        else if (symbol.sec != 0 && is_variable(&symbol) && !is_part_of_bank(prove, &symbol) &&
+                 is_data(cv_cubin_sec(prove->in, symbol.sec)))
             status = cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, i, 0, 0);
     }
     return status;
