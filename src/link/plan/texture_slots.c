@@ -35,19 +35,33 @@ static bool list_slots(const cv_view_texture_slots *view, cv_u32s *out)
     return ok && cv_list_sort(&view->ctx->mem, out, never, NULL, false);
 }
 
-/* Functions whose code refers to a texture or a surface. */
-static void mark_texture_users(const cv_view_texture_slots *view, cv_u32s *users)
+/* Functions that use some, or reach one that does. One with surfaces alone counts for both, as in the reference. */
+typedef struct slot_users {
+    cv_u32s textures, samplers;
+} slot_users;
+
+/* Functions whose code refers to a texture, a sampler or a surface; both lists may have them already. */
+static void mark_users(const cv_view_texture_slots *view, slot_users *users)
 {
     for (cv_id i = 0; i < view->out->osec.count; i++) {
         const cv_osec *osec = cv_l_osec(view, i);
+        bool texture = false, sampler = false, surface = false;
+        cv_id fn;
 
         if (osec->group != CV_G_REL || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
-            if (cv_l_is_texture(cv_l_isym(view, cv_l_irel(view, rel)->sym))) {
-                *cv_u32s_at(users, cv_l_osec(view, osec->target)->fn) = 1;
-                break;
-            }
+        fn = cv_l_osec(view, osec->target)->fn;
+        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
+            unsigned type = cv_l_type(cv_l_isym(view, cv_l_irel(view, rel)->sym));
+
+            texture = texture || type == CV_STT_CUDA_TEXTURE;
+            sampler = sampler || type == CV_STT_CUDA_SAMPLER;
+            surface = surface || type == CV_STT_CUDA_SURFACE;
+        }
+        if (texture || (surface && !sampler))
+            *cv_u32s_at(&users->textures, fn) = 1;
+        if (sampler || (surface && !texture))
+            *cv_u32s_at(&users->samplers, fn) = 1;
     }
 }
 
@@ -62,9 +76,20 @@ static uint32_t header_type(const cv_view_texture_slots *view, uint8_t symbol)
     }
 }
 
-static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uint64_t base,
-                              const cv_u32s *slots)
+/* Slots of a kind that a kernel does not use stay as they are; those of surfaces are always written. */
+static bool is_written(const slot_users *users, cv_id kernel, unsigned type)
 {
+    switch (type) {
+    case CV_STT_CUDA_TEXTURE: return *cv_u32s_get(&users->textures, kernel) != 0;
+    case CV_STT_CUDA_SAMPLER: return *cv_u32s_get(&users->samplers, kernel) != 0;
+    default: return true;
+    }
+}
+
+static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uint64_t base,
+                              const cv_u32s *slots, const slot_users *users)
+{
+    cv_id kernel = cv_l_osec(view, cv_l_osec(view, bank)->infosec)->fn;
     bool rela = cv_l_has(view, CV_GEN_BANK_RELA);
     cv_id rel = CV_ARRAY_GET(cv_l_osec(view, bank)->rel, rela);
 
@@ -81,7 +106,7 @@ static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uin
                                .osym = osym,
                                .target = CV_NONE };
 
-        if (!cv_l_add_rel(view, rel, &irel))
+        if (is_written(users, kernel, cv_l_type(cv_l_isym(view, irel.sym))) && !cv_l_add_rel(view, rel, &irel))
             return cv_l_nomem(view);
     }
     return CUVET_OK;
@@ -111,9 +136,8 @@ static void set_slot(cv_osym *osym, uint64_t slot)
     osym->has_slot = true;
 }
 
-/* users: functions that use one, or reach one that does. */
 static cuvet_status slots_of_kernels(const cv_view_texture_slots *view, const cv_u32s *slots,
-                                     const cv_u32s *users)
+                                     const slot_users *users)
 {
     cv_u32s banks = { 0 };
     cuvet_status st = CUVET_OK;
@@ -127,7 +151,8 @@ static cuvet_status slots_of_kernels(const cv_view_texture_slots *view, const cv
         if (!cv_l_fn_calls(view, fn)->live)
             continue;
         base = cv_max(base, cv_sat_align(cv_l_osec(view, bank)->size, view->options->gen->slots));
-        cv_l_fn_memory(view, fn)->slots = *cv_u32s_get(users, fn) != 0;
+        cv_l_fn_memory(view, fn)->slots =
+            (*cv_u32s_get(&users->textures, fn) | *cv_u32s_get(&users->samplers, fn)) != 0;
         if (cv_l_fn_memory(view, fn)->slots)
             ok = cv_u32s_push(&view->ctx->mem, &banks, bank);
     }
@@ -136,14 +161,15 @@ static cuvet_status slots_of_kernels(const cv_view_texture_slots *view, const cv
     if (banks.count)
         st = check_slots(view, slots, cv_l_osec(view, cv_l_osec(view, *cv_u32s_at(&banks, 0))->infosec)->fn);
     for (uint64_t i = 0; i < banks.count && ok && st == CUVET_OK; i++)
-        st = add_slots(view, *cv_u32s_at(&banks, i), base, slots);
+        st = add_slots(view, *cv_u32s_at(&banks, i), base, slots, users);
     cv_u32s_free(&view->ctx->mem, &banks);
     return ok ? st : cv_l_nomem(view);
 }
 
 static cuvet_status make_slots(const cv_view_texture_slots *view)
 {
-    cv_u32s slots = { 0 }, users = { 0 };
+    slot_users users = { { 0 }, { 0 } };
+    cv_u32s slots = { 0 };
     cuvet_status st = CUVET_OK;
 
     if (view->options->relocatable)
@@ -151,17 +177,21 @@ static cuvet_status make_slots(const cv_view_texture_slots *view)
     if (!list_slots(view, &slots))
         st = cv_l_nomem(view);
     if (st == CUVET_OK && slots.count) {
-        if (!cv_u32s_fill(&view->ctx->mem, &users, view->functions->fn.count)) {
+        if (!cv_u32s_fill(&view->ctx->mem, &users.textures, view->functions->fn.count) ||
+            !cv_u32s_fill(&view->ctx->mem, &users.samplers, view->functions->fn.count)) {
             st = cv_l_nomem(view);
         } else {
-            mark_texture_users(view, &users);
-            st = cv_calls_above(view->ctx, view->calls, &users);
+            mark_users(view, &users);
+            st = cv_calls_above(view->ctx, view->calls, &users.textures);
         }
+        if (st == CUVET_OK)
+            st = cv_calls_above(view->ctx, view->calls, &users.samplers);
         if (st == CUVET_OK)
             st = slots_of_kernels(view, &slots, &users);
     }
     cv_u32s_free(&view->ctx->mem, &slots);
-    cv_u32s_free(&view->ctx->mem, &users);
+    cv_u32s_free(&view->ctx->mem, &users.textures);
+    cv_u32s_free(&view->ctx->mem, &users.samplers);
     return st;
 }
 

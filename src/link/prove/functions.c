@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every kernel is there that nobody asked to leave out, and every function that code below a kernel calls;
- * and a kernel has the registers, the stack and the barriers of all of them. */
+ * and a kernel has the registers, the stack, the barriers and the slots of all of them. */
 #include "base/arith.h"
 #include "format/meta/read.h"
 #include "format/tlv/attr.h"
@@ -15,6 +15,7 @@ typedef struct node {
     uint64_t stack;
     uint32_t next; /* 1 + the element of the calls that is looked at next; 0: none */
     uint8_t state; /* 0 not met, 1 open, 2 done */
+    uint8_t slots; /* kinds of textures, with all that it calls */
     bool counted, framed, said;
 } node;
 
@@ -214,6 +215,7 @@ static void add_callee(node *caller, const node *callee)
     caller->all_regs = (uint32_t)cv_max(caller->all_regs, callee->all_regs);
     caller->all_barriers = (uint32_t)cv_max(caller->all_barriers, callee->all_barriers);
     caller->stack = cv_max(caller->stack, callee->stack);
+    caller->slots |= callee->slots;
 }
 
 static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
@@ -269,6 +271,7 @@ static cuvet_status check_function(const cv_prove *prove, program *all, uint32_t
     const node *fn = nodes_get(&all->fn, out);
     bool kernel = is_kernel(symbol) && !prove->facts->relocatable;
     uint32_t code = cv_cubin_shndx(prove->facts->result, false, out, symbol), barriers, said;
+    unsigned written;
 
     if (fn->counted && (kernel ? fn->has_regs < fn->all_regs : fn->has_regs != fn->regs))
         return short_of(prove, out, fn->has_regs, fn->all_regs);
@@ -282,6 +285,9 @@ static cuvet_status check_function(const cv_prove *prove, program *all, uint32_t
         return short_of(prove, out, barriers, kernel ? fn->all_barriers : fn->barriers);
     if (!kernel)
         return CUVET_OK;
+    written = *cv_u8s_get(&prove->slots_written, code);
+    if ((fn->slots & ~written) != 0)
+        return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SYMBOL, out, 0, written, fn->slots);
     return fn->framed && (!fn->said || fn->stack_said < cv_min(fn->stack, UINT32_MAX))
                ? short_of(prove, out, fn->stack_said, fn->stack)
                : CUVET_OK;
@@ -299,6 +305,8 @@ static cuvet_status check_all(cv_prove *prove, program *all)
         fn->all_regs = fn->regs;
         fn->all_barriers = fn->barriers;
         fn->next = *cv_u32s_get(&all->calls.first, i);
+        if (i < prove->slots_used.count)
+            fn->slots = *cv_u8s_get(&prove->slots_used, i);
     }
     for (uint32_t i = 1; i < result->n_syms && status == CUVET_OK; i++) {
         cv_elf_read_symbol(result->symtab, false, i, &symbol);

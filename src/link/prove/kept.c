@@ -38,7 +38,6 @@ static cuvet_status enter_slot(cv_prove *prove, const cv_elf_reloc *reloc, uint6
     slot = cv_u64s_at(&prove->slot, reloc->sym);
     if (*slot != 0 && *slot != reloc->off + 1)
         return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SECTION, table, 0, reloc->off, *slot - 1);
-    prove->n_slots += *slot == 0;
     *slot = reloc->off + 1;
     return CUVET_OK;
 }
@@ -137,51 +136,84 @@ static cuvet_status check_distinct(cv_prove *prove, const cv_key *last, const cv
                          before.off + 4);
 }
 
-/* A kernel that has slots has those of all symbols. */
-static cuvet_status check_count(const cv_prove *prove, uint64_t sec, uint64_t count)
+/* How many there are of each kind, in the result or in a bank. */
+typedef struct slot_counts {
+    uint64_t of[CV_STT_CUDA_SURFACE - CV_STT_CUDA_TEXTURE + 1];
+} slot_counts;
+
+static void count_kind(slot_counts *counts, uint8_t type)
 {
-    return count == 0 || count == prove->n_slots
-               ? CUVET_OK
-               : cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SECTION, sec, 0, count, prove->n_slots);
+    if (cv_prove_slot_kind(type) != 0)
+        *CV_ARRAY_AT(counts->of, type - CV_STT_CUDA_TEXTURE) += 1;
 }
 
-/* Where there are slots, each texture, sampler and surface of the result has one. */
-static cuvet_status check_textures(const cv_prove *prove)
+static uint8_t type_of(const cv_prove *prove, uint64_t index)
 {
-    const cv_cubin *result = prove->facts->result;
     cv_elf_symbol symbol;
 
-    for (uint64_t i = 1; i < result->n_syms && prove->n_slots != 0; i++) {
-        uint8_t type;
+    cv_elf_read_symbol(prove->facts->result->symtab, false, index, &symbol);
+    return cv_elf_sym_type(&symbol);
+}
 
-        cv_elf_read_symbol(result->symtab, false, i, &symbol);
-        type = cv_elf_sym_type(&symbol);
-        if (type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE && *cv_u64s_get(&prove->slot, i) == 0)
-            return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SYMBOL, i, 0, i, prove->n_slots);
+/* Slots that nobody writes may be the last ones of a bank. */
+static void skip_unwritten(cv_prove *prove, uint64_t bank, uint64_t unwritten)
+{
+    uint64_t size = cv_cubin_sec(prove->facts->result, bank)->header.size, *end;
+
+    if (bank == 0 || unwritten == 0)
+        return;
+    end = cv_u64s_at(&prove->end, bank);
+    if (size > *end && size - *end <= 4 * unwritten && (size - *end) % 4 == 0)
+        *end = size;
+}
+
+/* A kernel that has slots of a kind has those of all symbols of the kind. */
+static cuvet_status close_bank(cv_prove *prove, uint64_t bank, const slot_counts *counts,
+                               const slot_counts *all)
+{
+    uint64_t unwritten = 0, code = cv_cubin_sec(prove->facts->result, bank)->header.info;
+    bool any = false;
+
+    for (uint8_t type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++) {
+        uint64_t count = CV_ARRAY_GET(counts->of, type - CV_STT_CUDA_TEXTURE),
+                 want = CV_ARRAY_GET(all->of, type - CV_STT_CUDA_TEXTURE);
+
+        if (count != 0 && count != want)
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SECTION, bank, 0, count, want);
+        if (count != 0 && code < prove->slots_written.count)
+            *cv_u8s_at(&prove->slots_written, code) |= cv_prove_slot_kind(type);
+        unwritten += want - count;
+        any = any || count != 0;
     }
+    if (any)
+        skip_unwritten(prove, bank, unwritten);
     return CUVET_OK;
 }
 
 static cuvet_status check_slots(cv_prove *prove)
 {
+    slot_counts all = { { 0 } }, counts = { { 0 } };
     cuvet_status status = CUVET_OK;
-    uint64_t count = 0, sec = 0;
+    uint64_t bank = 0;
     cv_elf_reloc reloc;
 
+    for (uint64_t i = 1; i < prove->facts->result->n_syms && prove->first_slot != UINT64_MAX; i++)
+        count_kind(&all, type_of(prove, i));
     for (uint64_t i = 0; i < prove->kept.header.count && status == CUVET_OK; i++) {
         const cv_key *key = cv_keys_get(&prove->kept.header, i);
 
-        if (key->key >> OFFSET_BITS != sec) {
-            status = check_count(prove, sec, count);
-            sec = key->key >> OFFSET_BITS;
-            count = 0;
+        if (key->key >> OFFSET_BITS != bank) {
+            status = close_bank(prove, bank, &counts, &all);
+            bank = key->key >> OFFSET_BITS;
+            counts = (slot_counts){ { 0 } };
         }
         read_row(prove, key->index, &reloc);
-        count += is_header(reloc.type);
+        if (is_header(reloc.type))
+            count_kind(&counts, type_of(prove, reloc.sym));
         if (status == CUVET_OK && i > 0 && key->key - cv_keys_get(&prove->kept.header, i - 1)->key < 4)
             status = check_distinct(prove, cv_keys_get(&prove->kept.header, i - 1), key);
     }
-    return status == CUVET_OK ? check_count(prove, sec, count) : status;
+    return status == CUVET_OK ? close_bank(prove, bank, &counts, &all) : status;
 }
 
 cuvet_status cv_prove_list_kept(cv_prove *prove)
@@ -193,6 +225,8 @@ cuvet_status cv_prove_list_kept(cv_prove *prove)
 
     prove->first_slot = UINT64_MAX;
     if (!cv_u64s_fill(mem, &prove->slot, result->n_syms) ||
+        !cv_u8s_fill(mem, &prove->slots_used, result->n_syms) ||
+        !cv_u8s_fill(mem, &prove->slots_written, result->sec.count) ||
         !cv_u32s_fill(mem, &kept->rel, result->sec.count) ||
         !cv_u32s_fill(mem, &kept->rela, result->sec.count) ||
         !cv_u32s_fill(mem, &kept->resolved, result->sec.count))
@@ -206,9 +240,7 @@ cuvet_status cv_prove_list_kept(cv_prove *prove)
     cv_keys_sort(&kept->header);
     if (status == CUVET_OK && !cv_u8s_fill(mem, &kept->met, kept->rows))
         status = cv_nomem(prove->ctx, 0);
-    if (status == CUVET_OK)
-        status = check_slots(prove);
-    return status == CUVET_OK && !prove->facts->relocatable ? check_textures(prove) : status;
+    return status == CUVET_OK ? check_slots(prove) : status;
 }
 
 /* Only where a relocation is not behind the one that was found last. */

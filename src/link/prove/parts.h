@@ -128,7 +128,9 @@ typedef struct cv_prove {
     cv_prove_uses use;                  /* of shared memory */
     cv_u32s used;                       /* by symbol of the inputs: 1 + the last element of 'use' */
     cv_u64s slot;                       /* by symbol of the result: 1 + the slot of a texture or surface */
-    uint64_t n_slots, first_slot;
+    cv_u8s slots_used;                  /* by symbol of the result: kinds that the code of a function names */
+    cv_u8s slots_written;               /* by section of code of the result: kinds that its bank has slots of */
+    uint64_t first_slot;
     cv_prove_branches branches;
     cv_u64s end;         /* by section of the result: covered so far */
     bool indirect;       /* functions are called by address: a kernel may reach more than is known */
@@ -145,6 +147,14 @@ typedef struct cv_prove {
     cv_keys field;    /* of that section: offset, type; in order … */
     bool field_falls; /* … or in the opposite one */
 } cv_prove;
+
+/* Textures, samplers and surfaces, as a bit; 0: something else. */
+static inline uint8_t cv_prove_slot_kind(uint8_t type)
+{
+    return type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE
+               ? (uint8_t)(1U << (type - CV_STT_CUDA_TEXTURE))
+               : 0;
+}
 
 /* A relocation of the object at hand. */
 typedef struct cv_prove_reloc {

@@ -90,6 +90,8 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
     cv_prove_free_tables(&ctx->mem, &prove.branches);
     cv_u32s_free(&ctx->mem, &prove.used);
     cv_u64s_free(&ctx->mem, &prove.slot);
+    cv_u8s_free(&ctx->mem, &prove.slots_used);
+    cv_u8s_free(&ctx->mem, &prove.slots_written);
     cv_prove_uses_free(&ctx->mem, &prove.use);
     cv_u64s_free(&ctx->mem, &prove.end);
     cv_u64s_free(&ctx->mem, &prove.first);

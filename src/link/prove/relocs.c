@@ -256,7 +256,12 @@ static cuvet_status check_slot(cv_prove *prove, const cv_prove_reloc *reloc)
     uint64_t slot =
         reloc->symbol->out < prove->slot.count ? *cv_u64s_get(&prove->slot, reloc->symbol->out) : 0;
 
-    return slot == 0 ? lost(prove, reloc) : check_value(prove, reloc, slot - 1, CV_BANK_PARAMETERS);
+    if (slot == 0)
+        return lost(prove, reloc);
+    if (prove->here.fn != 0 && prove->here.fn < prove->slots_used.count)
+        *cv_u8s_at(&prove->slots_used, prove->here.fn) |=
+            cv_prove_slot_kind(cv_elf_sym_type(&reloc->symbol->elf));
+    return check_value(prove, reloc, slot - 1, CV_BANK_PARAMETERS);
 }
 
 /* Does a weak variable of the input lie there whose name means another place in the result? Nothing names
