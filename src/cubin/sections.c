@@ -124,10 +124,10 @@ static bool type_fits(const cv_cubin *cubin, const cv_sec *sec, const cv_section
     return sec->header.type == CV_SHT_PROGBITS || sec->header.type == facts->type_exe;
 }
 
-/* May code of tools before 12.0 be in it? They knew no machine that has the number of registers elsewhere. */
+/* May code of tools that write ABI 7 be in it? They knew no machine after those of the old banks. */
 static bool is_of_old_tools(const cv_cubin *cubin)
 {
-    return cubin->legacy || (cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_REGS_IN_INFO));
+    return cubin->legacy || (cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS));
 }
 
 static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section_facts *facts, uint64_t *want)
@@ -141,8 +141,7 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
         *want &= ~(uint64_t)CV_SHF_INFO_LINK;
     if (cubin->legacy && cubin->rel && facts->flags & CV_SHF_INFO_LINK) /* tools before 12.0 leave it out */
         got |= CV_SHF_INFO_LINK;
-    /* What newer linkers make of code of tools before 12.0 has the count, and of tools before 12.4 the bank
-     * its old flags. */
+    /* What newer linkers make of such code has the count, and of tools before 12.4 the bank its old flags. */
     if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
     if (sec->role == CV_ROLE_CONSTANT_FN && (cubin->legacy || cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS)))

@@ -22,16 +22,33 @@ static bool has_places(const cv_cubin *cubin, const cv_sec *sec)
     return cv_role_holds_variables(sec->role);
 }
 
-/* Compilers before 11 name pieces of their own constants, and pieces of these pieces, which no program knows;
- * linkers that preserve relocations keep the names. */
-static bool is_compilers(const cv_cubin *cubin, const cv_elf_symbol *symbol, const cv_sec *sec)
+/* A constant without a name that a program knows. */
+static bool is_compilers(const cv_cubin *cubin, const cv_elf_symbol *symbol, const cv_sec *sec, uint32_t bank)
 {
     const unsigned space = cubin->rel ? CV_STO_SPACE_CONSTANT : 0; /* linkers drop it */
     const unsigned bits = space | CV_STV_INTERNAL;
 
-    return (sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) &&
-           sec->bank == CV_BANK_TABLES && cv_elf_sym_bind(symbol) == CV_STB_LOCAL &&
-           (symbol->other & bits) == bits;
+    return (sec->role == CV_ROLE_CONSTANT || sec->role == CV_ROLE_CONSTANT_FN) && sec->bank == bank &&
+           cv_elf_sym_bind(symbol) == CV_STB_LOCAL && (symbol->other & bits) == bits;
+}
+
+/* Compilers before 11 name pieces of their own constants, and pieces of these pieces; linkers that preserve
+ * relocations keep the names. */
+static bool is_piece(const cv_cubin *cubin, const cv_elf_symbol *symbol, const cv_sec *sec)
+{
+    return is_compilers(cubin, symbol, sec, CV_BANK_TABLES);
+}
+
+/* Two names of all parameters of one kernel: each input that defined the weak kernel had its own, and linkers
+ * keep them. Nobody writes there. */
+static bool are_parameters(const cv_cubin *cubin, const cv_sec *sec, uint64_t one, uint64_t other)
+{
+    cv_elf_symbol first, second;
+
+    cv_elf_read_symbol(cubin->symtab, false, one, &first);
+    cv_elf_read_symbol(cubin->symtab, false, other, &second);
+    return is_compilers(cubin, &first, sec, CV_BANK_PARAMETERS) &&
+           is_compilers(cubin, &second, sec, CV_BANK_PARAMETERS);
 }
 
 /* Empty ones share nothing; those that end behind their section were said with the symbols. */
@@ -55,7 +72,7 @@ static cuvet_status collect_variables(variable_pass *pass)
         index = cv_cubin_shndx(cubin, false, i, &symbol);
         sec = cv_cubin_sec(cubin, index); /* the null section for what is no section */
         if (index != CV_SHN_UNDEF &&      /* whose size may be the number of all sections */
-            has_places(cubin, sec) && takes_room(&symbol, sec) && !is_compilers(cubin, &symbol, sec) &&
+            has_places(cubin, sec) && takes_room(&symbol, sec) && !is_piece(cubin, &symbol, sec) &&
             !cv_keys_push(&pass->ctx->mem, &pass->by_section, (cv_key){ index, i }))
             return cv_nomem(pass->ctx, cubin->image.off);
     }
@@ -63,7 +80,7 @@ static cuvet_status collect_variables(variable_pass *pass)
 }
 
 /* The variables of one section, in the order of their places. */
-static void check_section(variable_pass *pass)
+static void check_section(variable_pass *pass, const cv_sec *sec)
 {
     uint64_t begin = 0, end = 0, widest = 0; /* of those so far, the one that ends last; its symbol */
     cv_elf_symbol symbol;
@@ -71,12 +88,13 @@ static void check_section(variable_pass *pass)
     cv_keys_sort(&pass->by_value);
     for (uint64_t k = 0; k < pass->by_value.count; k++) {
         uint64_t index = cv_keys_get(&pass->by_value, k)->index, stop;
+        bool same;
 
         cv_elf_read_symbol(pass->cubin->symtab, false, index, &symbol);
         stop = symbol.value + symbol.size; /* within the section */
-        if (symbol.value < end)
-            cv_report_at(pass->ctx, CUVET_P_SYMBOL, index,
-                         symbol.value == begin && stop == end ? CV_R_SYM_SAME_PLACE : CV_R_SYM_OVERLAP,
+        same = symbol.value == begin && stop == end;
+        if (symbol.value < end && !(same && are_parameters(pass->cubin, sec, index, widest)))
+            cv_report_at(pass->ctx, CUVET_P_SYMBOL, index, same ? CV_R_SYM_SAME_PLACE : CV_R_SYM_OVERLAP,
                          pass->cubin->symtab.off + index * cv_elf_sym_size(false) +
                              cv_elf_sym_at(false, CV_ST_VALUE),
                          0, symbol.value, widest);
@@ -104,7 +122,7 @@ static cuvet_status check_all(variable_pass *pass)
             if (!cv_keys_push(&pass->ctx->mem, &pass->by_value, (cv_key){ symbol.value, index }))
                 return cv_nomem(pass->ctx, pass->cubin->image.off);
         }
-        check_section(pass);
+        check_section(pass, cv_cubin_sec(pass->cubin, section));
     }
     return CUVET_OK;
 }

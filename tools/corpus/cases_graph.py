@@ -371,6 +371,14 @@ case(
     lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 17 << 20),
     legal=lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 16 << 20),
 )
+case(  # what nvlink -r makes for sm_90 of objects of ABI 7 has the count; no tool of ABI 7 knew sm_100
+    'TEXT_BARRIERS',
+    'barriers-17-sm_90',
+    V90,
+    lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 17 << 20),
+    legal=lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 16 << 20),
+)
+case('SEC_FLAGS', 'barriers-sm_100', V100, lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 1 << 20))
 case('TEXT_BARRIERS', 'barriers-127', 'abi7:' + V75, lambda e: e.section('.text._Z4varsPi', 'flags', 0x6 | 127 << 20))
 case(
     'SYM_RANGE',
@@ -499,6 +507,20 @@ for base in (V75, V100, 'vars.sm_90.linked.cubin', 'vars.sm_90.rdc.cubin'):
             lambda e, n=name, v=value: e.symbol(n, 'other', v),
             legal=lambda e, m=made: managed(e, 0x24 if m else 4),
         )
+
+
+def named_twice(e, **fields):
+    """a second name of all parameters of a kernel, which nvlink -r keeps where several inputs define a weak kernel; fields that are otherwise"""
+    for name in ('info', 'other', 'shndx', 'value', 'size'):
+        e.symbol('.nv.callgraph', name, fields.get(name, e.yget('_param', name)))
+    return e
+
+
+for rule, label, fields in (
+    ('SYM_SAME_PLACE', 'parameters-of-program', {'other': 0x80}),
+    ('SYM_OVERLAP', 'parameters-shorter', {'value': 0x164, 'size': 4}),
+):
+    case(rule, label, 'vars.sm_75.rdc.cubin', lambda e, f=fields: named_twice(e, **f), legal=named_twice)
 for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):
     for label, name, section in (
         ('parameters', 'table', '.nv.constant0._Z4varsPi'),

@@ -163,7 +163,7 @@ static const cubin_row ROWS[] = {
     { CV_R_SEC_TYPE_HABIT, REL, { S(".nv.constant0." K, TYPE, 1), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_TYPE_HABIT, REL, { S(".nv.constant0." K, TYPE, 0x70000006), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS, EXE, { S(".text." K, FLAGS, 7), NONE }, HERE, CUVET_OK },
-    { CV_R_SEC_FLAGS, EXE, { S(".text." K, FLAGS, 0x100006), NONE }, HERE, CUVET_OK },
+    { CV_R_SEC_FLAGS, "plain.sm_100", { S(".text." K, FLAGS, 0x100006), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS_HABIT, EXE, { S(".nv.info." K, FLAGS, 0), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_FLAGS_HABIT, OLD, { S(".note.nv.cuinfo", FLAGS, 0x1000040), NONE }, HERE, CUVET_OK },
     { CV_R_SEC_LINK_HABIT, EXE, { S(".nv.info." K, LINK, 0), NONE }, HERE, CUVET_OK },

@@ -292,6 +292,32 @@ START_TEST(legacy_flags)
 }
 END_TEST
 
+/* What newer linkers make of objects of ABI 7 keeps their counts of barriers, of every machine that was then. */
+START_TEST(barriers_of_older_objects)
+{
+    static const struct {
+        uint32_t flags, text_flags;
+        bool fits, many;
+    } CASES[] = {
+        { 0x6004B04, 0x1000006, true, false },  /* sm_75 */
+        { 0x6005A04, 0x100006, true, false },   /* sm_90 */
+        { 0x6005A04, 0x1000006, true, false },  /* 16 */
+        { 0x6005A04, 0x1100006, true, true },   /* 17 */
+        { 0x6005A04, 0x8000006, false, false }, /* no bit of the count */
+        { 0x6006404, 0x100006, false, false },  /* sm_100 */
+        { 0x6007804, 0x100006, false, false },  /* sm_120 */
+    };
+    cubin_synth synth = { .osabi = 0x41, .abi = 8, .version = 1 };
+
+    for (size_t i = 0; i < N(CASES); i++) {
+        synth.flags = CASES[i].flags;
+        synth.text_flags = CASES[i].text_flags;
+        ck_assert_msg(reports(&synth, CV_R_SEC_FLAGS) == !CASES[i].fits, "case %zu", i);
+        ck_assert_msg(reports(&synth, CV_R_TEXT_BARRIERS) == CASES[i].many, "case %zu", i);
+    }
+}
+END_TEST
+
 START_TEST(legacy_details)
 {
     cubin_synth synth = LEGACY;
@@ -564,6 +590,7 @@ Suite *suite_test_cubin_synth(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, legacy_is_clean, 0, 4);
     tcase_add_test(tcase, legacy_flags);
+    tcase_add_test(tcase, barriers_of_older_objects);
     tcase_add_test(tcase, legacy_details);
     tcase_add_test(tcase, hand_assembled);
     tcase_add_test(tcase, one_long_name);
