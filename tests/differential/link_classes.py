@@ -20,6 +20,7 @@
               not compared (docs/link-partial.md). With CV_FULL=1 only: ptxas takes some minutes
 
   CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,80,86,89,90,90a,100,120)
+  CV_SHARE=5          each which type and attribute (with CV_FULL=1 every one; 5 divides the number of no alternative)
   CV_JOBS=2
 
 77: skipped, said on the last line. Needs ptxas and nvlink of CUDA 13.0 on PATH.
@@ -41,6 +42,7 @@ import link_random as lr  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TMP = lr.TMP
 FULL = bool(os.environ.get("CV_FULL"))
+SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "5"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,120" if FULL else "75,90").split(",")
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
@@ -564,7 +566,7 @@ def main():
         for what, jobs, one in (("programs", programs, one_program), ("types", types, one_type),
                                 ("attributes", attributes, one_attribute), ("steps", step_programs, one_step_program), ("plain", plain_programs, one_plain_program), ("arrays", array_programs, one_array_program),
                                 ("old", old_programs, one_old_program), ("wide", wide_programs, one_wide_program)):
-            args = list(jobs())
+            args = list(jobs())[::SHARE if what in ("types", "attributes") else 1]
             if args:
                 one(*args[0])  # compiles
             found = [x for x in pool.map(lambda a: one(*a), args) if x]

@@ -19,7 +19,7 @@ TMP = os.environ["CV_TMP"]
 BUILD = os.path.abspath(os.environ.get("CV_BUILD", "build"))
 DRIVER, OURS = os.path.join(BUILD, "tests", "jit_driver"), os.path.join(BUILD, "compat", "libnvJitLink.so.13")
 FULL, SHOW = bool(os.environ.get("CV_FULL")), bool(os.environ.get("CV_SHOW"))
-ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,103,120,121" if FULL else "75,80,90,100,120").split(",")
+ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,103,120,121" if FULL else "75,100").split(",")
 SOURCES = {
     "a": "__device__ int helper(int); __device__ float data[4] = {1,2,3,4}; __constant__ int kc[2] = {5,6};\n"
          "extern \"C\" __global__ void ka(int *p) { __shared__ int s[32]; s[threadIdx.x & 31] = p[0]; __syncthreads();"

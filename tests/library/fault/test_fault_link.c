@@ -13,7 +13,7 @@
 #include "support/heap.h"
 #include "support/link_cases.h"
 
-enum { SAMPLE = 6 };
+enum { SAMPLE = 13 };
 
 typedef struct fault_link_outcome {
     cuvet_status status; /* of the first call that failed */
