@@ -20,7 +20,7 @@ static bool is_kernel(const cv_cubin *cubin, uint32_t number)
 }
 
 /* Registers and stack are counted along parts 1 to 3. What may be called says nothing of what is needed for
- * it, but a kernel that is launched brings its own. */
+ * it, unless it is called as well, but a kernel that is launched brings its own. */
 static bool keep_call(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const cv_call *call)
 {
     uint64_t edge = edge_key(call->from, call->to);
@@ -30,11 +30,42 @@ static bool keep_call(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, const
     case CV_CALL_ADDRESS: edge = edge_key(ANYBODY, call->from); break; /* the other word is a prototype */
     case CV_CALL_INDIRECT: edge = edge_key(call->from, ANYBODY); break;
     case CV_CALL_POSSIBLE:
-        return !is_kernel(cubin, call->to) ||
-               cv_keys_push(&ctx->mem, &calls->launch, (cv_key){ .key = edge });
+        return cv_keys_push(&ctx->mem, is_kernel(cubin, call->to) ? &calls->launch : &calls->target,
+                            (cv_key){ .key = edge });
     case CV_CALL_NONE: return true;
     }
     return cv_keys_push(&ctx->mem, &calls->edge, (cv_key){ .key = edge });
+}
+
+static bool has_edge(const cv_keys *edges, uint64_t index)
+{
+    uint64_t at = cv_keys_lower_bound(edges, index);
+
+    return at < edges->count && cv_keys_get(edges, at)->key == index;
+}
+
+/* Of a call through a pointer whose targets the program lists (.calltargets), compilers say each of them as a
+ * direct call, and nothing in part 3: what is below is counted. Edges and targets are sorted. */
+static bool add_listed(cv_ctx *ctx, cv_calls *calls)
+{
+    const cv_keys *target = &calls->target;
+    cv_keys listed = { 0 };
+    bool ok = true;
+
+    for (uint64_t at = 0; at < target->count && ok;) {
+        uint64_t from = cv_keys_get(target, at)->key >> 32;
+        bool all = true;
+
+        for (; at < target->count && cv_keys_get(target, at)->key >> 32 == from; at++)
+            all = all && has_edge(&calls->edge, cv_keys_get(target, at)->key);
+        if (all)
+            ok = cv_keys_push(&ctx->mem, &listed, (cv_key){ .key = edge_key((uint32_t)from, ANYBODY) });
+    }
+    for (uint64_t i = 0; i < listed.count && ok; i++)
+        ok = cv_keys_push(&ctx->mem, &calls->edge, *cv_keys_get(&listed, i));
+    cv_keys_free(&ctx->mem, &listed);
+    cv_keys_sort(&calls->edge);
+    return ok;
 }
 
 cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out)
@@ -54,6 +85,9 @@ cuvet_status cv_calls_read(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *out)
             return cv_nomem(ctx, body.off);
     cv_keys_sort(&out->edge);
     cv_keys_sort(&out->launch);
+    cv_keys_sort(&out->target);
+    if (out->target.count != 0 && !add_listed(ctx, out))
+        return cv_nomem(ctx, body.off);
     return CUVET_OK;
 }
 
@@ -61,15 +95,9 @@ void cv_calls_free(cv_ctx *ctx, cv_calls *calls)
 {
     cv_keys_free(&ctx->mem, &calls->edge);
     cv_keys_free(&ctx->mem, &calls->launch);
+    cv_keys_free(&ctx->mem, &calls->target);
     cv_keys_free(&ctx->mem, &calls->callee.place);
     cv_keys_free(&ctx->mem, &calls->taken.place);
-}
-
-static bool has_edge(const cv_keys *edges, uint64_t index)
-{
-    uint64_t at = cv_keys_lower_bound(edges, index);
-
-    return at < edges->count && cv_keys_get(edges, at)->key == index;
 }
 
 bool cv_calls_direct(const cv_calls *calls, uint32_t from, uint32_t to)

@@ -17,6 +17,7 @@ typedef struct cv_calls {
     bool judged;    /* false: an executable without a graph, as linkers before 12.0 leave it */
     cv_keys edge;   /* parts 1 to 3: what registers and stack are counted along */
     cv_keys launch; /* part 4, of kernels */
+    cv_keys target; /* part 4, of functions */
     cv_call_places callee,
         taken; /* made when somebody asks for other names: of the caller that was asked about last; of
                                    * functions whose address is taken */
@@ -35,7 +36,7 @@ CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls,
 CV_MUST bool cv_calls_taken_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t to);
 /* Is its address known to be taken, by whoever, or, of a kernel, by 'from'? */
 CV_MUST bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to);
-/* Does it call through pointers? */
+/* Does it call through pointers, to whom part 3 says, or to those that part 4 lists and part 1 says as well? */
 CV_MUST bool cv_calls_indirect(const cv_calls *calls, uint32_t from);
 
 #endif

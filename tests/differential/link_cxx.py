@@ -126,6 +126,7 @@ def compare(arch, mode, inputs, plain=False):
         if rc and our_rc == 1:
             return "both refuse", ""
         if our_rc:
+            we_said = "\n".join(line for line in we_said.split("\n") if "error:" in line)
             rules = re.findall(r"CV-\w+-\d+", we_said)
             return "%s %s" % ("refused" if our_rc == 1 else "exit %d" % our_rc, rules[0] if rules else "without a rule"), we_said[:400]
         if rc and "reference to deleted symbol" in said:

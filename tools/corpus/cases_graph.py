@@ -4,6 +4,7 @@ machine has. Each kind has its relatives: other fields that tell the same lie.""
 
 import struct
 
+from edit import words
 from registry import case
 
 P90, P100, V75, V90, V100, W90 = (
@@ -397,12 +398,12 @@ case('TLV_STACK', 'crs-stack', P90, lambda e: e.tlv_add('.nv.info.' + FN, 4, 0x1
 for value in (0, 256, 0xFFFF):
     case('TLV_NO_MACHINE', 'maxreg-%d' % value, P90, lambda e, v=value: e.record('.nv.info.' + FN, 0x1B, 2, v, 2))
 case('TLV_NO_MACHINE', 'barriers-17', P90, lambda e: e.tlv_add('.nv.info.' + FN, 2, 0x4C, 17))
-for code, words in ((0x05, (0, 1, 1)), (0x10, (1, 0, 1)), (0x3D, (1, 1, 0))):
+for code, numbers in ((0x05, (0, 1, 1)), (0x10, (1, 0, 1)), (0x3D, (1, 1, 0))):
     case(
         'TLV_NO_MACHINE',
         'empty-%x' % code,
         P90,
-        lambda e, c=code, w=words: e.tlv_add('.nv.info.' + FN, 4, c, struct.pack('<3I', *w)),
+        lambda e, c=code, w=numbers: e.tlv_add('.nv.info.' + FN, 4, c, struct.pack('<3I', *w)),
     )
 
 
@@ -682,6 +683,17 @@ case(
 )
 # part 3 says nothing any more of the kernel that calls through a table
 case('RELOC_INDIRECT', 'no-part-3', I90, lambda e: e.word(GRAPH, 40, e.symbol_index('_Z7add_onei')))
+
+
+def targets_listed(e, called):
+    """as of a call with .calltargets: no part 3, the targets of part 4, of which so many are calls as well"""
+    caller, targets = e.symbol_index('_Z8indirectPi'), [e.symbol_index('_Z7add_twoi'), e.symbol_index('_Z7add_onei')]
+    edges = [word for target in targets for word in (caller, target)]
+    graph = words(0, -1, *edges[: 2 * called], 0, -2, targets[0], 1, targets[1], 1, 0, -3, 0, -4, *edges)
+    return e.relayout({e.index(GRAPH): graph})
+
+
+case('RELOC_INDIRECT', 'target-not-called', I90, lambda e: targets_listed(e, 1), legal=lambda e: targets_listed(e, 2))
 case(
     'CALL_STRING',
     'function-without-prototype',
