@@ -36,7 +36,7 @@ CV_MUST bool cv_calls_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls,
 CV_MUST bool cv_calls_taken_alias(cv_ctx *ctx, const cv_cubin *cubin, cv_calls *calls, uint32_t to);
 /* Is its address known to be taken, by whoever, or, of a kernel, by 'from'? */
 CV_MUST bool cv_calls_taken(const cv_calls *calls, uint32_t from, uint32_t to);
-/* Does it call through pointers, to whom part 3 says, or to those that part 4 lists and part 1 says as well? */
+/* Does it call through pointers, to whom part 3 says, or to those that part 4 lists and part 1 as well? */
 CV_MUST bool cv_calls_indirect(const cv_calls *calls, uint32_t from);
 
 #endif

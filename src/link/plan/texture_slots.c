@@ -35,7 +35,7 @@ static bool list_slots(const cv_view_texture_slots *view, cv_u32s *out)
     return ok && cv_list_sort(&view->ctx->mem, out, never, NULL, false);
 }
 
-/* Functions that use some, or reach one that does. One with surfaces alone counts for both, as in the reference. */
+/* Functions that use some, or reach one that does. One with surfaces alone counts for both. */
 typedef struct slot_users {
     cv_u32s textures, samplers;
 } slot_users;
@@ -106,7 +106,8 @@ static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uin
                                .osym = osym,
                                .target = CV_NONE };
 
-        if (is_written(users, kernel, cv_l_type(cv_l_isym(view, irel.sym))) && !cv_l_add_rel(view, rel, &irel))
+        if (is_written(users, kernel, cv_l_type(cv_l_isym(view, irel.sym))) &&
+            !cv_l_add_rel(view, rel, &irel))
             return cv_l_nomem(view);
     }
     return CUVET_OK;

@@ -129,7 +129,7 @@ typedef struct cv_prove {
     cv_u32s used;                       /* by symbol of the inputs: 1 + the last element of 'use' */
     cv_u64s slot;                       /* by symbol of the result: 1 + the slot of a texture or surface */
     cv_u8s slots_used;                  /* by symbol of the result: kinds that the code of a function names */
-    cv_u8s slots_written;               /* by section of code of the result: kinds that its bank has slots of */
+    cv_u8s slots_written; /* by section of code of the result: kinds that its bank has slots of */
     uint64_t first_slot;
     cv_prove_branches branches;
     cv_u64s end;         /* by section of the result: covered so far */
