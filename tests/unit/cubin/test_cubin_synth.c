@@ -296,8 +296,7 @@ END_TEST
 START_TEST(barriers_of_older_objects)
 {
     static const struct {
-        uint32_t flags, text_flags;
-        bool fits, many;
+        uint32_t flags, text_flags, fits, many;
     } CASES[] = {
         { 0x6004B04, 0x1000006, true, false },  /* sm_75 */
         { 0x6005A04, 0x100006, true, false },   /* sm_90 */
