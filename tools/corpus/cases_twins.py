@@ -39,6 +39,7 @@ case('TWIN_DATA', 'twin-constants-shorter', V100, lambda e: e.sadd('.nv.merc.nv.
 case('TWIN_DATA', 'twin-values', V100, twin_bytes)
 VARS, CALLER = '.nv.merc.rela.text._Z4varsPi', '.nv.merc.rela.text._Z6callerPi'
 TABLE, BRANCHY, BR100 = '.nv.merc.rela.nv.constant.optimizer._Z7branchyPi3bigc', '.nv.merc.nv.constant.optimizer._Z7branchyPi3bigc', 'branchy.sm_100.cubin'
+NATIVE = '.nv.constant2._Z7branchyPi3bigc'
 TEXTURES, FRAMES, UF100 = '.nv.merc.rela.nv.constant.entry_image_header_indices.texref', '.nv.merc.rela.debug_frame', 'unified.sm_100.rdc.cubin'
 TWA100, G100, RC100 = 'two_a.sm_100.rdc.cubin', 'plain.sm_100.g.cubin', 'recurse.sm_100.cubin'
 
@@ -92,6 +93,18 @@ for label, edit in (
     ('shorter', lambda e: e.splice(TABLE, 0, 24, b'').splice(BRANCHY, 24, 4, b'')),
 ):
     case('TWIN_TABLE', 'twin-table-' + label, BR100, edit)
+
+
+def left_over(e):
+    """the table of a weak function that lost against one without: nvlink leaves no word of it on the native side, and places of the other code"""
+    return e.patch(NATIVE, 0, bytes(e.sget(NATIVE, 'size'))).reloc(TABLE, 2, 'addend', 0x4000)
+
+
+for label, edit in (
+    ('of-no-function', lambda e: left_over(e).reloc(TABLE, 2, 'sym', 1)),
+    ('with-a-word', lambda e: left_over(e).word(NATIVE, 20, 16)),
+):
+    case('TWIN_TABLE', 'twin-table-left-over-' + label, BR100, edit, legal=left_over)
 for label, base, edit in (
     ('frame', TW100, lambda e: e.reloc(FRAMES, 0, 'sym', e.symbol_index('_Z6callerPi', MERC))),
     ('frame-dropped', TW100, lambda e: e.splice(FRAMES, 0, 24, b'')),
