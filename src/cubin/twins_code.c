@@ -205,8 +205,9 @@ static bool is_inside(const cv_twins *pass, const twin_table *table, const cv_el
            word < cv_cubin_sec(cubin, native.shndx)->header.size && word % cubin->gen->instruction == 0;
 }
 
-/* A weak function with a table that lost against one without: the linker leaves the table to the winner, whose
- * code does not know it, empty on the native side and as it was on the other. No label is the begin of code. */
+/* A weak function with a table that lost against one without: the linker leaves the table to the winner,
+ * whose code does not know it, empty on the native side and as it was on the other. No label is the begin of
+ * code. */
 static bool is_left_over(const cv_twins *pass, const twin_table *table)
 {
     cv_span words = cv_cubin_body(pass->cubin, table->native);

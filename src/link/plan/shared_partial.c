@@ -26,6 +26,16 @@ static bool is_shared_section(const cv_view_shared_memory *view, const cv_osec *
                                           cv_span_eq_str(cv_l_text(view, osec->name), ".nv_debug.shared"));
 }
 
+bool cv_shared_has_room(const cv_view_shared_memory *view, cv_id id)
+{
+    const cv_resolution_entry *entry;
+
+    if (cv_l_definition(view, id) == id)
+        return true;
+    entry = cv_l_entry(view, cv_l_isym(view, id)->name);
+    return entry->weak == id && id < entry->strong && entry->strong != CV_NONE;
+}
+
 /* A section is as large as all that lies in it together, whatever the alignments: that of the system, too. */
 static void sum_sizes(const cv_view_shared_memory *view)
 {
@@ -38,7 +48,7 @@ static void sum_sizes(const cv_view_shared_memory *view)
 
         if ((cv_l_is_shared(sym) || cv_l_is_reserved(sym)) && sec &&
             cv_l_became(view, sec->id)->out != CV_NONE && !cv_l_became(view, sec->id)->lost &&
-            cv_l_definition(view, i) == i)
+            cv_shared_has_room(view, i))
             cv_l_osec(view, cv_l_became(view, sec->id)->out)->size =
                 cv_sat_add(cv_l_osec(view, cv_l_became(view, sec->id)->out)->size, sym->size);
     }

@@ -146,14 +146,18 @@ static bool list_variable(shared_plan *shared, cv_id id)
     const cv_view_shared_memory *view = shared->view;
     const cv_isym *sym = cv_l_isym(view, id);
     const cv_isec *sec = cv_l_isec(view, sym->sec), *code;
-    shared_var var = { .sym = id, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
+    cv_id definition = cv_l_definition(view, id);
+    shared_var var = { .sym = definition, .kernels = CV_NONE, .last = CV_NONE, .next = CV_NONE };
     uint32_t order;
 
     if (is_common(view, sym)) {
         shared->largest = cv_max(shared->largest, sym->value);
         if (sym->size == 0) /* an array, as a relocatable link of the reference leaves it */
             shared->has_array = true;
-        *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
+        if (definition == id)
+            *cv_u32s_at(&shared->var_of, id) = (cv_id)shared->var.count;
+        else if (!cv_shared_has_room(view, id) || !is_common(view, cv_l_isym(view, definition)))
+            return true;
         return vars_push(cv_shared_mem(shared), &shared->var, var);
     }
     if (role_of(view, sym) != CV_ROLE_SHARED_FN) { /* among those of no kernel */
@@ -263,6 +267,23 @@ static cuvet_status find_reach(shared_plan *shared)
     return st;
 }
 
+/* A variable with room for two definitions is placed twice, for the same kernels, as in the reference: the
+ * code finds it at the second place. */
+static void double_rooms(shared_plan *shared)
+{
+    for (cv_id i = 0; i < shared->var.count; i++) {
+        shared_var *var = vars_at(&shared->var, i);
+        cv_id id = *cv_u32s_at(&shared->var_of, var->sym);
+        const shared_var *same = id == CV_NONE || id == i ? NULL : vars_at(&shared->var, id);
+
+        if (!same)
+            continue; /* the only one, or an array */
+        var->kernels = same->kernels;
+        var->last = same->last;
+        var->n_kernels = same->n_kernels;
+    }
+}
+
 cuvet_status cv_shared_find_uses(shared_plan *shared)
 {
     cuvet_status st = list_kernels(shared);
@@ -271,5 +292,9 @@ cuvet_status cv_shared_find_uses(shared_plan *shared)
         st = find_uses(shared);
     if (st == CUVET_OK)
         st = list_variables(shared);
-    return st == CUVET_OK ? find_reach(shared) : st;
+    if (st == CUVET_OK)
+        st = find_reach(shared);
+    if (st == CUVET_OK)
+        double_rooms(shared);
+    return st;
 }
