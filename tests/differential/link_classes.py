@@ -47,7 +47,9 @@ ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a,100,120" if FULL else "
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
 # weak_branches: nvlink -r leaves a branch table that no code names; ours is in the banks of kernels again.
-OTHER_FORM = {("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120), ("weak_branches", "again")}
+# The reference's -r sets a bit in the field of a sampler's relocation that stays, in code of a device function.
+OTHER_FORM = {("shared_wide", 100), ("shared_wide", 120), ("data_only", 100), ("data_only", 120), ("weak_branches", "again"),
+              ("slots_kinds", 100, "-r"), ("slots_kinds", 120, "-r")}
 # Refused here from this machine on, with this rule, and linked by the reference: two kernels of one name, of other parameters,
 # become one of them without a word, which host code of the other cannot launch.
 STRICTER = {"weak_parameters": (100, "CV-LINK-086")}
@@ -201,7 +203,7 @@ def programs():
             if sm < int(least) or (suffix and arch != least + suffix):
                 continue
             for mode in OPTIONS:
-                if (sm < 100 or mode != "-g") and not {(name, mode), (name, sm)} & OTHER_FORM:
+                if (sm < 100 or mode != "-g") and not {(name, mode), (name, sm), (name, sm, mode)} & OTHER_FORM:
                     yield name, arch, mode
 
 

@@ -16,4 +16,9 @@ bool plant_row_place(cv_link *link, uint64_t group);
 bool plant_named_byte(cv_link *link, uint64_t number);
 bool plant_header_byte(cv_link *link, uint64_t at);
 
+/* plant_slots.c: slots that a kernel reaches and nobody writes. */
+bool plant_slots_below(cv_link *link, uint64_t unused);
+bool plant_slots_unmarked(cv_link *link, uint64_t unused);
+bool plant_slot_unwritten(cv_link *link, uint64_t unused);
+
 #endif

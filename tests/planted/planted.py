@@ -41,8 +41,11 @@ HARMLESS = {  # a defect, and how the names of links begin
     ("zeros-align", ""): "the section is still aligned for everything that lies in it (CV-LINK-112)",
     ("shared-near", ""): "the variable moved with all of its uses, to a free place that is aligned for it",
     ("constant-longer", "slots_most"): "slots begin further on, in all banks and for all uses",
+    ("constant-longer", "slots_kinds"): "the same",
     ("constant-longer", "tex_ref_ptx"): "the same",
+    ("constant-longer", "texture_low"): "the same",
     ("function-dropped", "kept_unreached"): "no kernel reaches the function",
+    ("calls-byte", "kernel_address"): "the other place in .strtab has an empty text, too: there is no prototype",
     ("kept-other-symbol", "alias_ptx"): "the other symbol names the same place",
     ("row-symbol", "alias_ptx"): "the same",
 }

@@ -12,7 +12,7 @@ enum { MOST_CASES = 800, BLOCK = 512, SIZE_AT = 124 };
 static char index_text[1 << 16];
 static lc_case cases[MOST_CASES];
 static unsigned n_cases;
-static uint8_t archive[8 << 20];
+static uint8_t archive[16 << 20];
 static size_t n_archive;
 
 static size_t read_file(const char *path, void *to, size_t most)

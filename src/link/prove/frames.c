@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Call frame information that is made anew: the descriptions of all functions that stay, in the order of the
  * inputs, each with the bytes of the input behind the common part of the input, and nothing else. Of a
- * function that several inputs describe only that it has a description is known, and that nothing in those
- * that it has refers to what no input does. */
+ * function that several inputs describe it is known that it has a description, that those which it has say
+ * what one of the inputs says or nothing, and that nothing in them refers to what no input does. */
 #include "base/arith.h"
 #include "format/dwarf/read.h"
 #include "link/prove/parts.h"
@@ -21,52 +21,13 @@ typedef struct framer {
     uint32_t sec, out;     /* of the input and of the result */
     cv_u32s described;     /* by symbol of the result: in how many descriptions of the inputs */
     bool strange;          /* a description is of two functions */
-    cv_u8s unsure;         /* by common part: another one may stand in its place */
+    cv_u8s unsure;         /* by common part: another one may stand in its place … */
+    cv_names texts;        /* … of these, which also has what is said of functions that several describe */
 } framer;
 
 static cuvet_status bad_frame(const framer *all, uint64_t at, uint64_t got)
 {
     return cv_prove_fail_section(all->prove, CV_R_LINK_PROVE_FRAME, all->sec, at, got, all->pos);
-}
-
-static bool read_reloc(const cv_prove *prove, const cv_key *key, cv_prove_reloc *reloc)
-{
-    uint64_t table = key->index >> 32;
-
-    reloc->rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA;
-    cv_elf_read_reloc(cv_cubin_body(prove->in, table), false, reloc->rela, key->index & UINT32_MAX,
-                      &reloc->elf);
-    reloc->symbol = cv_prove_symbol_at(prove, reloc->elf.sym);
-    return reloc->elf.sym < prove->in->n_syms;
-}
-
-/* All relocations of the section at hand, by what they write into. */
-static bool list_relocs(const framer *all)
-{
-    cv_prove *prove = all->prove;
-
-    cv_keys_clear(&prove->field);
-    for (uint64_t i = 1; i < prove->in->sec.count; i++) {
-        const cv_sec *sec = cv_cubin_sec(prove->in, i);
-        bool rela = sec->role == CV_ROLE_RELA;
-        cv_elf_reloc row;
-
-        if ((!rela && sec->role != CV_ROLE_REL) || sec->header.info != all->sec)
-            continue;
-        for (uint64_t k = 0; k < cv_cubin_body(prove->in, i).len / cv_elf_rel_size(false, rela); k++) {
-            cv_elf_read_reloc(cv_cubin_body(prove->in, i), false, rela, k, &row);
-            if (!cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ row.off, i << 32 | k }))
-                return false;
-        }
-    }
-    cv_keys_sort(&prove->field);
-    return true;
-}
-
-/* A relocation that leaves no trace, whatever it names. */
-static bool is_dropped(const cv_prove *prove, const cv_prove_reloc *reloc)
-{
-    return !prove->facts->relocatable && cv_reloc_has(cv_reloc_of(reloc->elf.type), CV_USE_DROPS);
 }
 
 /* The function that the relocation at this place of a description names, a symbol of the result; 0: it is
@@ -79,7 +40,7 @@ static uint32_t named_at(const framer *all, uint64_t at)
     cv_elf_symbol named;
 
     for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key == at; i++) {
-        if (!read_reloc(prove, cv_keys_get(&prove->field, i), &reloc) || is_dropped(prove, &reloc) ||
+        if (!cv_prove_read_listed(prove, i, &reloc) || cv_prove_is_dropped(prove, &reloc) ||
             reloc.symbol->out == 0 || reloc.symbol->out >= all->described.count)
             continue;
         cv_elf_read_symbol(prove->facts->result->symtab, false, reloc.symbol->out, &named);
@@ -113,23 +74,16 @@ static cuvet_status check_applied(const framer *all, const cv_prove_reloc *reloc
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
 
-    if (is_dropped(all->prove, reloc) || cv_reloc_has(facts, CV_USE_CLEARS | CV_USE_TABLE))
+    if (cv_prove_is_dropped(all->prove, reloc) || cv_reloc_has(facts, CV_USE_CLEARS | CV_USE_TABLE))
         return CUVET_OK;
     return size && is_size(all, reloc) ? CUVET_OK : bad_frame(all, reloc->elf.off, reloc->elf.type);
 }
 
 static cuvet_status check_reloc(framer *all, cv_prove_reloc *reloc, bool sure, bool size, bool *told)
 {
-    cv_prove *prove = all->prove;
-    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
-    uint32_t type = facts->final == 0 || prove->facts->relocatable ? reloc->elf.type : facts->final;
-    uint32_t table = *cv_u32s_get(reloc->rela ? &prove->kept.rela : &prove->kept.rel, all->out);
-    cuvet_status status = CUVET_OK;
     bool kept = false;
+    cuvet_status status = cv_prove_find_listed(all->prove, all->out, reloc, &kept);
 
-    if (table != 0)
-        status =
-            cv_prove_find_kept(prove, cv_prove_tables_at(&prove->kept.table, table - 1), reloc, type, &kept);
     *told = *told || kept;
     return status == CUVET_OK && !kept && sure ? check_applied(all, reloc, size) : status;
 }
@@ -143,7 +97,6 @@ static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_fr
     uint64_t i = cv_keys_lower_bound(&prove->field, frame->at);
     cuvet_status status = CUVET_OK;
 
-    prove->here.place = (cv_prove_place){ all->out, 0 };
     for (; i < prove->field.count && cv_keys_get(&prove->field, i)->key < frame->end && status == CUVET_OK;
          i++) {
         uint64_t off = cv_keys_get(&prove->field, i)->key;
@@ -151,7 +104,7 @@ static cuvet_status check_relocs(framer *all, const cv_frame *frame, const cv_fr
 
         if (off == frame->pointer)
             continue;
-        if (!read_reloc(prove, cv_keys_get(&prove->field, i), &reloc))
+        if (!cv_prove_read_listed(prove, i, &reloc))
             return bad_frame(all, off, reloc.elf.sym);
         reloc.elf.off = cv_sat_add(found->at, off - frame->at);
         status = check_reloc(all, &reloc, sure, off == frame->body + CV_FRAME_WORD, told);
@@ -180,6 +133,30 @@ static bool next(framer *all, cv_frame *found)
     return true;
 }
 
+/* An entry, of a description without the code that it is about. */
+static cv_span text_of(cv_span section, const cv_frame *frame)
+{
+    cv_span text = cv_span_of(NULL, 0, 0);
+    uint64_t at = frame->common ? frame->at : cv_sat_add(frame->body, CV_FRAME_RANGE);
+
+    if (!cv_span_sub(section, at, frame->end - cv_min(at, frame->end), &text))
+        text.len = 0;
+    return text;
+}
+
+static bool is_told(const framer *all, const cv_frame *found)
+{
+    return cv_names_find(&all->texts, text_of(all->after, found)) != CV_NONE;
+}
+
+/* A description that says only where the code is. */
+static bool says_nothing(const framer *all, const cv_frame *found)
+{
+    cv_span text = text_of(all->after, found);
+
+    return text.len <= CV_FRAME_WORD && cv_span_find_nonzero(text) == text.len;
+}
+
 static cuvet_status check_common(framer *all)
 {
     cv_frame found;
@@ -187,16 +164,19 @@ static cuvet_status check_common(framer *all)
     all->pending = false;
     all->mate = all->pos;
     if (!next(all, &found) || !found.common ||
-        (*cv_u8s_get(&all->unsure, all->n_common - 1) == 0 && !is_same_tail(all, &all->common, &found, 0)))
+        !(*cv_u8s_get(&all->unsure, all->n_common - 1) == 0 ? is_same_tail(all, &all->common, &found, 0)
+                                                            : is_told(all, &found)))
         return bad_frame(all, all->common.at, all->mate);
     return CUVET_OK;
 }
 
 static bool is_next(framer *all, const cv_frame *frame, bool sure, cv_frame *found)
 {
-    return next(all, found) && !found->common && found->names == all->mate &&
-           (!sure || (is_same_tail(all, frame, found, CV_FRAME_BODY + CV_FRAME_RANGE) &&
-                      cv_u64_at(all->before, frame->body) == cv_u64_at(all->after, found->body)));
+    if (!next(all, found) || found->common || found->names != all->mate)
+        return false;
+    return sure ? is_same_tail(all, frame, found, CV_FRAME_BODY + CV_FRAME_RANGE) &&
+                      cv_u64_at(all->before, frame->body) == cv_u64_at(all->after, found->body)
+                : is_told(all, found) || says_nothing(all, found);
 }
 
 /* The only description of a function. */
@@ -222,7 +202,7 @@ static cuvet_status find_description(framer *all, const cv_frame *frame, uint32_
 
     if (all->pending) {
         all->mate = all->pos;
-        all->pending = !next(all, &common) || !common.common;
+        all->pending = !next(all, &common) || !common.common || !is_told(all, &common);
     }
     if (!all->pending && is_next(all, frame, false, &found))
         status = check_relocs(all, frame, &found, false, &told);
@@ -231,6 +211,11 @@ static cuvet_status find_description(framer *all, const cv_frame *frame, uint32_
     else
         *all = before;
     return status;
+}
+
+static bool keep_text(framer *all, const cv_frame *frame)
+{
+    return cv_names_put(&all->prove->ctx->mem, &all->texts, text_of(all->before, frame)) != CV_NONE;
 }
 
 /* Where descriptions are counted nothing is compared yet. */
@@ -253,9 +238,12 @@ static cuvet_status visit(framer *all, const cv_frame *frame, bool counts)
     times = cv_u32s_at(&all->described, fn);
     if (counts)
         *times += *times < TOLD - 1;
-    else if (*times > 1)
-        *cv_u8s_at(&all->unsure, all->n_common - 1) = 1;
-    return CUVET_OK;
+    if (counts || *times <= 1)
+        return CUVET_OK;
+    *cv_u8s_at(&all->unsure, all->n_common - 1) = 1;
+    return *times >= TOLD || (keep_text(all, &all->common) && keep_text(all, frame))
+               ? CUVET_OK
+               : cv_nomem(all->prove->ctx, 0);
 }
 
 enum { COUNT, MARK, COMPARE, PASSES };
@@ -267,7 +255,7 @@ static cuvet_status read_section(framer *all, unsigned pass)
     cv_dwarf_bad bad;
 
     all->before = cv_cubin_body(all->prove->in, all->sec);
-    if (!list_relocs(all))
+    if (!cv_prove_list_relocs(all->prove, all->sec))
         return cv_nomem(all->prove->ctx, 0);
     for (uint64_t pos = 0; pos < all->before.len && status == CUVET_OK; pos = frame.end) {
         uint32_t fn, *times;
@@ -293,6 +281,23 @@ static uint32_t section_of(const cv_cubin *cubin)
     return 0;
 }
 
+/* A common part may also be that of the capsule. */
+static bool keep_capsule(framer *all)
+{
+    const cv_cubin *cubin = all->prove->in;
+    cv_frame frame = { .end = 0 };
+    cv_dwarf_bad bad;
+    uint64_t i = 1;
+
+    while (i < cubin->sec.count && !cv_span_eq_str(cv_cubin_sec(cubin, i)->name, ".nv.merc.debug_frame"))
+        i++;
+    all->before = i < cubin->sec.count ? cv_cubin_body(cubin, i) : cv_span_of(NULL, 0, 0);
+    while (frame.end < all->before.len && cv_frame_read(all->before, frame.end, &frame, &bad))
+        if (frame.common && !keep_text(all, &frame))
+            return false;
+    return true;
+}
+
 static cuvet_status read_all(framer *all)
 {
     cuvet_status status = CUVET_OK;
@@ -304,6 +309,8 @@ static cuvet_status read_all(framer *all)
             all->sec = section_of(all->prove->in);
             if (all->sec != 0)
                 status = read_section(all, pass);
+            if (status == CUVET_OK && pass == MARK && all->texts.list.count != 0 && !keep_capsule(all))
+                status = cv_nomem(all->prove->ctx, 0);
         }
     }
     all->prove->strange_frames = all->strange;
@@ -328,11 +335,13 @@ cuvet_status cv_prove_frames(cv_prove *prove)
 
     if (!prove->facts->rebuilt)
         return CUVET_OK;
+    cv_names_init(&all.texts, prove->facts->key0, prove->facts->key1);
     all.after = cv_cubin_body(prove->facts->result, all.out);
     status = cv_u32s_fill(&prove->ctx->mem, &all.described, prove->facts->result->n_syms)
                  ? read_all(&all)
                  : cv_nomem(prove->ctx, 0);
     cv_u32s_free(&prove->ctx->mem, &all.described);
     cv_u8s_free(&prove->ctx->mem, &all.unsure);
+    cv_names_free(&prove->ctx->mem, &all.texts);
     return status;
 }

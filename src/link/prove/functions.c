@@ -11,12 +11,14 @@ typedef struct node {
     uint32_t header;                                        /* registers, by the header of its code */
     uint32_t regs, frame, barriers;                         /* of its definition in an input */
     uint32_t has_regs, has_frame, has_barriers, stack_said; /* of the result */
+    uint32_t most, has_most;                                /* the stack that a compiler allows it */
     uint32_t all_regs, all_barriers;
     uint64_t stack;
     uint32_t next; /* 1 + the element of the calls that is looked at next; 0: none */
     uint8_t state; /* 0 not met, 1 open, 2 done */
     uint8_t slots; /* kinds of textures, with all that it calls */
-    bool counted, framed, said;
+    bool counted, framed, said, limited, has_limit;
+    bool vague; /* more may be needed than what is known here */
 } node;
 
 CV_VEC(nodes, node);
@@ -25,6 +27,8 @@ typedef struct program {
     nodes fn; /* by symbol of the result, then by prototype */
     cv_prove_calls calls;
     cv_names proto; /* of functions whose address is taken: a node for each stands behind the functions */
+    /* What the inputs say of calls, by part of the call graph: function << 32 | function or prototype. */
+    cv_keys told[CV_CALL_INDIRECT];
     cv_u32s open;
 } program;
 
@@ -80,17 +84,73 @@ static bool add_call(cv_prove *prove, program *all, uint32_t from, cv_prove_call
     return true;
 }
 
+/* The number of a prototype; CV_NONE: no memory. */
+static cv_id proto_of(cv_prove *prove, program *all, cv_span strtab, uint32_t at)
+{
+    cv_span name = cv_span_of(NULL, 0, 0);
+
+    if (!cv_span_cstr(strtab, at, &name))
+        name.len = 0;
+    return cv_names_put(&prove->ctx->mem, &all->proto, name);
+}
+
+static cv_keys *told_of(program *all, cv_call_part part)
+{
+    return CV_ARRAY_AT(all->told, part - CV_CALL_DIRECT);
+}
+
+static bool is_told(cv_call_part part)
+{
+    return part >= CV_CALL_DIRECT && part <= CV_CALL_INDIRECT;
+}
+
+/* What a record of the object at hand says of the result. False: no memory. */
+static bool tell_call(cv_prove *prove, program *all, const cv_call *record)
+{
+    uint32_t from = cv_prove_symbol_at(prove, record->from)->out, to;
+
+    if (!is_told(record->part) || from == 0)
+        return true;
+    to = record->part == CV_CALL_DIRECT ? cv_prove_symbol_at(prove, record->to)->out
+                                        : proto_of(prove, all, prove->in->strtab, record->to);
+    return to != CV_NONE && cv_keys_push(&prove->ctx->mem, told_of(all, record->part),
+                                         (cv_key){ (uint64_t)from << 32 | to, 0 });
+}
+
+/* What the result says of calls some input says. */
+static cuvet_status check_told(cv_prove *prove, program *all)
+{
+    const cv_cubin *result = prove->facts->result;
+    uint32_t sec = cv_cubin_first(result, CV_ROLE_CALLGRAPH);
+    cv_call_cur cur = { .loose = true };
+    cv_call record;
+
+    for (size_t i = 0; i < CV_COUNT(all->told); i++)
+        cv_keys_sort(CV_ARRAY_AT(all->told, i));
+    while (cv_callgraph_peek(cv_cubin_body(result, sec), &cur, &record)) {
+        uint64_t key, at;
+
+        if (!is_told(record.part))
+            continue;
+        key = record.part == CV_CALL_DIRECT ? record.to : proto_of(prove, all, result->strtab, record.to);
+        if (key == CV_NONE)
+            return cv_nomem(prove->ctx, 0);
+        key |= (uint64_t)record.from << 32;
+        at = cv_keys_lower_bound(told_of(all, record.part), key);
+        if (at == told_of(all, record.part)->count || cv_keys_get(told_of(all, record.part), at)->key != key)
+            return cv_prove_fail(prove, CV_R_LINK_PROVE_RECORD, CUVET_P_SECTION, sec, record.off, record.part,
+                                 record.from);
+    }
+    return CUVET_OK;
+}
+
 /* The node of a prototype; 0: no memory. */
 static uint32_t node_of(cv_prove *prove, program *all, uint32_t at)
 {
     cv_mem *mem = &prove->ctx->mem;
-    cv_span name = cv_span_of(NULL, 0, 0);
     uint64_t index;
-    cv_id id;
+    cv_id id = proto_of(prove, all, prove->in->strtab, at);
 
-    if (!cv_span_cstr(prove->in->strtab, at, &name))
-        name.len = 0;
-    id = cv_names_put(mem, &all->proto, name);
     if (id == CV_NONE)
         return 0;
     index = cv_sat_add(prove->facts->result->n_syms, id);
@@ -125,6 +185,8 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
         const cv_prove_symbol *from;
 
         prove->indirect = prove->indirect || record.part != CV_CALL_DIRECT;
+        if (!tell_call(prove, all, &record))
+            return cv_nomem(prove->ctx, 0);
         if ((record.part == CV_CALL_ADDRESS || record.part == CV_CALL_INDIRECT) &&
             !read_indirect(prove, all, &record))
             return cv_nomem(prove->ctx, 0);
@@ -167,6 +229,9 @@ static void read_counts(const cv_prove *prove, program *all, const cv_cubin *cub
         } else if (tlv.code == CV_ATTR_FRAME_SIZE) {
             *(result ? &fn->has_frame : &fn->frame) = value;
             fn->framed |= !result;
+        } else if (tlv.code == CV_ATTR_MAX_STACK_SIZE) {
+            *(result ? &fn->has_most : &fn->most) = value;
+            *(result ? &fn->has_limit : &fn->limited) = true;
         } else if (tlv.code == CV_ATTR_MIN_STACK_SIZE && result) {
             fn->stack_said = value;
             fn->said = true;
@@ -216,6 +281,7 @@ static void add_callee(node *caller, const node *callee)
     caller->all_barriers = (uint32_t)cv_max(caller->all_barriers, callee->all_barriers);
     caller->stack = cv_max(caller->stack, callee->stack);
     caller->slots |= callee->slots;
+    caller->vague = caller->vague || callee->vague;
 }
 
 static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
@@ -239,8 +305,10 @@ static cuvet_status step(cv_prove *prove, program *all, uint32_t at)
     }
     if (nodes_at(&all->fn, next->to)->state == 2)
         add_callee(fn, nodes_at(&all->fn, next->to));
-    if (nodes_at(&all->fn, next->to)->state != 0)
+    if (nodes_at(&all->fn, next->to)->state != 0) {
+        fn->vague = fn->vague || nodes_at(&all->fn, next->to)->state == 1;
         return CUVET_OK; /* a circle: what it needs is at least this */
+    }
     nodes_at(&all->fn, next->to)->state = 1;
     return cv_u32s_push(&prove->ctx->mem, &all->open, next->to) ? CUVET_OK : cv_nomem(prove->ctx, 0);
 }
@@ -273,10 +341,13 @@ static cuvet_status check_function(const cv_prove *prove, program *all, uint32_t
     uint32_t code = cv_cubin_shndx(prove->facts->result, false, out, symbol), barriers, said;
     unsigned written;
 
-    if (fn->counted && (kernel ? fn->has_regs < fn->all_regs : fn->has_regs != fn->regs))
+    if (fn->counted && (kernel ? fn->has_regs < fn->all_regs || (!fn->vague && fn->has_regs != fn->all_regs)
+                               : fn->has_regs != fn->regs))
         return short_of(prove, out, fn->has_regs, fn->all_regs);
     if (fn->framed && fn->has_frame != fn->frame)
         return short_of(prove, out, fn->has_frame, fn->frame);
+    if (fn->has_limit && fn->limited && fn->has_most != fn->most)
+        return short_of(prove, out, fn->has_most, fn->most);
     said = cv_elf_code_registers(cv_cubin_sec(prove->facts->result, code)->header.info);
     if (said < fn->header)
         return short_of(prove, out, said, fn->header);
@@ -304,6 +375,7 @@ static cuvet_status check_all(cv_prove *prove, program *all)
 
         fn->all_regs = fn->regs;
         fn->all_barriers = fn->barriers;
+        fn->vague = prove->indirect || !fn->counted;
         fn->next = *cv_u32s_get(&all->calls.first, i);
         if (i < prove->slots_used.count)
             fn->slots = *cv_u8s_get(&prove->slots_used, i);
@@ -341,11 +413,15 @@ cuvet_status cv_prove_functions(cv_prove *prove)
         status = check_all(prove, &all);
     }
     if (status == CUVET_OK)
+        status = check_told(prove, &all);
+    if (status == CUVET_OK)
         status = cv_prove_shared(prove, &all.calls);
     nodes_free(mem, &all.fn);
     cv_names_free(mem, &all.proto);
     cv_prove_call_list_free(mem, &all.calls.call);
     cv_u32s_free(mem, &all.calls.first);
     cv_u32s_free(mem, &all.open);
+    for (size_t i = 0; i < CV_COUNT(all.told); i++)
+        cv_keys_free(mem, CV_ARRAY_AT(all.told, i));
     return status;
 }

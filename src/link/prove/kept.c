@@ -431,7 +431,8 @@ static cuvet_status check_rows(const cv_prove *prove, const cv_prove_table *tabl
 
     if (table->low == 0 && table->high == table->count)
         return CUVET_OK;
-    if (prove->strange_frames ? cv_prove_is_rebuilt(prove, target) : cv_prove_is_relined(prove, target))
+    if (cv_prove_is_rebuilt(prove, target) &&
+        (cv_prove_is_relined(prove, target) ? prove->strange_lines : prove->strange_frames))
         return CUVET_OK;
     for (uint64_t i = 0; i < table->count; i++) {
         if ((i >= table->low && i < table->high) || *cv_u8s_get(&prove->kept.met, table->first + i))

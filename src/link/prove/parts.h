@@ -9,6 +9,7 @@
 typedef struct cv_proven {
     uint32_t obj, sym; /* of an input */
     bool found, common, unsure;
+    bool again; /* several inputs define it */
     uint8_t bind;
     uint32_t regs;
 } cv_proven;
@@ -136,7 +137,8 @@ typedef struct cv_prove {
     bool indirect;       /* functions are called by address: a kernel may reach more than is known */
     bool array_part;     /* code holds a part of the place of an array, which has room and no known place */
     bool commons;        /* some input has common variables */
-    bool strange_frames; /* nothing is said of call frames */
+    bool strange_frames; /* nothing is said of call frames … */
+    bool strange_lines;  /* … and of lines */
     /* of the object at hand */
     uint32_t obj;
     const cv_cubin *in;
@@ -215,9 +217,20 @@ CV_MUST bool cv_prove_meet_tables(cv_prove *prove, uint32_t fn);
 /* The bank of the kernel at hand, whose code is this section of the result, has the tables that were met. */
 CV_MUST cuvet_status cv_prove_check_tables(cv_prove *prove, uint32_t code);
 void cv_prove_free_tables(cv_mem *mem, cv_prove_branches *branches);
+/* rebuilt.c: all relocations of a section of the object at hand into 'field', by their places. */
+CV_MUST bool cv_prove_list_relocs(cv_prove *prove, uint32_t section);
+/* One of them. False: it names no symbol. */
+CV_MUST bool cv_prove_read_listed(const cv_prove *prove, uint64_t number, cv_prove_reloc *reloc);
+/* It leaves no trace, whatever it names. */
+CV_MUST bool cv_prove_is_dropped(const cv_prove *prove, const cv_prove_reloc *reloc);
+/* *kept: has the result this one, whose place is one of the result already, for its section 'out'? It is met,
+ * then. */
+CV_MUST cuvet_status cv_prove_find_listed(cv_prove *prove, uint32_t out, const cv_prove_reloc *reloc,
+                                          bool *kept);
 /* frames.c: call frame information that is made anew. */
 CV_MUST cuvet_status cv_prove_frames(cv_prove *prove);
-/* Line information that is made anew. */
+/* lines.c: line information that is made anew. */
+CV_MUST cuvet_status cv_prove_lines(cv_prove *prove);
 CV_MUST bool cv_prove_is_relined(const cv_prove *prove, const cv_sec *sec);
 /* ends.c: sections of the result end where what lies in them ends. */
 CV_MUST cuvet_status cv_prove_ends(cv_prove *prove);

@@ -61,13 +61,29 @@ bool cv_prove_is_rebuilt(const cv_prove *prove, const cv_sec *sec)
            (cv_span_eq_str(sec->name, ".debug_frame") || cv_prove_is_relined(prove, sec));
 }
 
+/* Plain code of the machine that the link is for, whatever there is of it, and a program unless a later link
+ * makes one. */
+static cuvet_status check_header(const cv_prove *prove)
+{
+    const cv_cubin *result = prove->facts->result;
+    uint32_t want = cv_elf_flags(cv_cubin_first(result, CV_ROLE_CUINFO), prove->facts->machine, CV_EF_SASS);
+    uint16_t type = prove->facts->relocatable ? CV_ELF_REL : CV_ELF_EXEC;
+
+    if (result->header.flags == want && result->header.type == type)
+        return CUVET_OK;
+    return cv_prove_fail(prove, CV_R_LINK_PROVE_HEADER, CUVET_P_SECTION, 0,
+                         cv_elf_ehdr_at(false, CV_EH_FLAGS), result->header.flags, want);
+}
+
 static cuvet_status run(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
 
     if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file))
         return cv_nomem(prove->ctx, 0);
-    status = cv_prove_symbols(prove);
+    status = check_header(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_symbols(prove);
     if (status == CUVET_OK)
         status = cv_prove_sections(prove);
     if (status == CUVET_OK)

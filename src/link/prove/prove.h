@@ -36,6 +36,7 @@ typedef struct cv_prove_facts {
     cv_u64s table;       /* by section of an input, of branch tables of device functions: 1 + its place */
     uint64_t key0, key1; /* of the hashes of names */
     uint64_t reserved;   /* shared memory that the system has of each kernel's */
+    uint32_t machine;    /* that the link is for */
     const cv_cubin *result;
     const cv_slices *file;
     bool relocatable, exact; /* -r; in the form that cannot be linked again */

@@ -217,6 +217,8 @@ static cuvet_status check_debug(cv_prove *prove, const cv_prove_reloc *reloc)
     const cv_sec *sec = cv_cubin_sec(prove->in, symbol->sec);
     cv_prove_place home = *cv_prove_place_of(prove, symbol->sec);
 
+    if (is_debug(sec) && home.sec != 0 && prove->facts->relocatable && !prove->facts->exact)
+        return lost(prove, reloc);
     if (is_debug(sec) && home.sec != 0)
         return cv_prove_is_rebuilt(prove, sec)
                    ? CUVET_OK

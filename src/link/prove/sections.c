@@ -116,6 +116,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
     if (status == CUVET_OK)
         status = cv_prove_frames(prove);
     if (status == CUVET_OK)
+        status = cv_prove_lines(prove);
+    if (status == CUVET_OK)
         status = cv_prove_check_met(prove);
     if (status == CUVET_OK)
         status = cv_prove_ends(prove);

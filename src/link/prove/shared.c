@@ -135,7 +135,8 @@ typedef struct reach {
     cv_u64s room;  /* by section of the result: the section with the shared memory of the code in it */
     /* Where it is asked: where variables end, by section of the result; 0: those of functions. */
     cv_u64s laid;
-    bool any; /* some kernel has shared memory */
+    cv_u8s named; /* by symbol of an input: code names it that is gone */
+    bool any;     /* some kernel has shared memory */
     uint64_t steps;
 } reach;
 
@@ -205,14 +206,49 @@ static const cv_elf_section *room_of(const cv_prove *prove, const reach *all, ui
     return &cv_cubin_sec(result, *at)->header;
 }
 
+/* Symbols of the object at hand that code names which is gone. */
+static bool list_named(cv_prove *prove, cv_u8s *named)
+{
+    cv_u8s_clear(named);
+    if (!cv_u8s_fill(&prove->ctx->mem, named, prove->in->n_syms))
+        return false;
+    for (uint64_t i = 1; i < prove->in->sec.count; i++) {
+        const cv_sec *sec = cv_cubin_sec(prove->in, i);
+        bool rela = sec->role == CV_ROLE_RELA;
+        uint64_t count = cv_cubin_body(prove->in, i).len / cv_elf_rel_size(false, rela);
+        cv_elf_reloc row;
+
+        if ((!rela && sec->role != CV_ROLE_REL) || cv_prove_place_of(prove, sec->header.info)->sec != 0 ||
+            cv_cubin_sec(prove->in, sec->header.info)->role != CV_ROLE_TEXT)
+            continue;
+        for (uint64_t k = 0; k < count; k++) {
+            cv_elf_read_reloc(cv_cubin_body(prove->in, i), false, rela, k, &row);
+            if (row.sym < named->count)
+                *cv_u8s_at(named, row.sym) = 1;
+        }
+    }
+    return true;
+}
+
+/* Does code name it that is there, or only code that is gone? The first is a use of some kernel's. */
+static bool is_named(const cv_prove *prove, const cv_u8s *named, uint64_t sym)
+{
+    uint32_t definition = *cv_u32s_get(&prove->facts->definition, prove->first_sym + sym);
+
+    return *cv_u8s_get(named, sym) != 0 ||
+           (definition < prove->used.count && *cv_u32s_get(&prove->used, definition) != 0);
+}
+
 /* Variables that no relocation of code names have room in the section of their kernel as well, those of
- * device functions in that of any kernel. */
-static bool list_laid(cv_prove *prove, cv_u64s *laid)
+ * device functions in that of any kernel; where functions are called by address all of these have. */
+static bool list_laid(cv_prove *prove, cv_u64s *laid, cv_u8s *named)
 {
     if (!cv_u64s_fill(&prove->ctx->mem, laid, prove->facts->result->sec.count))
         return false;
     for (uint32_t obj = 0; obj < prove->facts->in.count; obj++) {
         cv_prove_open(prove, obj);
+        if (!list_named(prove, named))
+            return false;
         for (uint64_t i = 1; i < prove->in->n_syms; i++) {
             const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
             uint32_t sec = cv_prove_place_of(prove, symbol->sec)->sec;
@@ -223,6 +259,8 @@ static bool list_laid(cv_prove *prove, cv_u64s *laid)
                 continue;
             if (cv_cubin_sec(prove->facts->result, sec)->role != CV_ROLE_SHARED_FN)
                 sec = 0;
+            if (sec == 0 && !prove->indirect && is_named(prove, named, i))
+                continue;
             end = cv_u64s_at(laid, sec);
             *end = cv_max(*end, cv_sat_add(place, symbol->elf.size));
         }
@@ -233,16 +271,15 @@ static bool list_laid(cv_prove *prove, cv_u64s *laid)
 static cuvet_status check_size(cv_prove *prove, reach *all, const cv_elf_section *has, uint64_t at,
                                uint64_t end)
 {
-    uint64_t want = cv_sat_add(end, prove->facts->reserved), most;
+    uint64_t want = cv_sat_add(end, prove->facts->reserved), own, most;
 
-    if (at == 0 || has->size == want || (has->size == 0 && end == 0) ||
-        ((prove->indirect || prove->array_part) && has->size > want))
+    if (at == 0 || has->size == want || (has->size == 0 && end == 0))
         return CUVET_OK;
-    if (all->laid.count == 0 && !list_laid(prove, &all->laid))
+    if (all->laid.count == 0 && !list_laid(prove, &all->laid, &all->named))
         return cv_nomem(prove->ctx, 0);
-    most =
-        cv_sat_add(cv_max(*cv_u64s_get(&all->laid, at), *cv_u64s_get(&all->laid, 0)), prove->facts->reserved);
-    if (has->size >= want && has->size <= most)
+    own = *cv_u64s_get(&all->laid, at);
+    most = cv_sat_add(cv_max(own, *cv_u64s_get(&all->laid, 0)), prove->facts->reserved);
+    if (has->size >= cv_max(want, cv_sat_add(own, prove->facts->reserved)) && has->size <= most)
         return CUVET_OK;
     return cv_prove_fail(prove, CV_R_LINK_PROVE_END, CUVET_P_SECTION, at, 0, has->size, want);
 }
@@ -329,5 +366,6 @@ cuvet_status cv_prove_shared(cv_prove *prove, const cv_prove_calls *calls)
     cv_keys_free(mem, &all.place);
     cv_u64s_free(mem, &all.room);
     cv_u64s_free(mem, &all.laid);
+    cv_u8s_free(mem, &all.named);
     return status;
 }

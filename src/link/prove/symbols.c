@@ -76,8 +76,10 @@ static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_p
     /* Where nothing counts the registers of a weak function any of them may be taken. */
     found.unsure = old->unsure || (old->found && function && found.bind == CV_STB_WEAK &&
                                    old->bind == CV_STB_WEAK && (found.regs == 0 || old->regs == 0));
+    found.again = old->found;
     if (!old->found || is_better(old, &found, function))
         *old = found;
+    old->again = found.again;
     old->unsure = found.unsure && old->bind == CV_STB_WEAK;
     return CUVET_OK;
 }

@@ -95,6 +95,7 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
                              .key0 = CV_ARRAY_GET(view->options->key, 0),
                              .key1 = CV_ARRAY_GET(view->options->key, 1),
                              .reserved = cv_link_reserves(view) ? view->options->gen->reserved : 0,
+                             .machine = view->options->target.sm,
                              .relocatable = view->options->relocatable,
                              .exact = view->options->relocatable && view->options->compat,
                              .debug = view->options->debug,

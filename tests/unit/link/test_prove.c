@@ -136,6 +136,24 @@ static void damage_frame(void)
     *body_of(".debug_frame", 32) ^= 1;
 }
 
+/* A row of the first unit. */
+static void damage_lines(void)
+{
+    *body_of(".debug_line", 28) ^= 1;
+}
+
+/* A call of another function. */
+static void damage_calls(void)
+{
+    *body_of(".nv.callgraph", 12) ^= 1;
+}
+
+/* Another machine. */
+static void damage_header(void)
+{
+    link.reread->cubin.header.flags ^= 1U << CV_EF_SM_BIT;
+}
+
 /* The bank of a kernel begins with the table of a function. */
 static void damage_table(void)
 {
@@ -207,6 +225,7 @@ static const struct {
     { "CV-LINK-104", "extern_basic", "sm_80", damage_kept },
     { "CV-LINK-103", "shared_static", "sm_80", damage_shared },
     { "CV-LINK-106", "extern_basic", "sm_80", damage_info },
+    { "CV-LINK-106", "extern_basic", "sm_80", damage_calls },
     { "CV-LINK-107", "extern_basic", "sm_80", damage_registers },
     { "CV-LINK-108", "extern_basic", "sm_80", damage_kernel },
     { "CV-LINK-105", "shared_static", "sm_80", damage_room },
@@ -214,6 +233,8 @@ static const struct {
     { "CV-LINK-112", "shared_static", "sm_80", damage_align },
     { "CV-LINK-113", "lines", "sm_100", damage_frame },
     { "CV-LINK-114", "jump_table", "sm_80", damage_table },
+    { "CV-LINK-115", "data_only", "sm_80", damage_header },
+    { "CV-LINK-116", "lines", "sm_100", damage_lines },
 };
 
 START_TEST(noticed)
