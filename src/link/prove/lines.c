@@ -162,6 +162,22 @@ static cuvet_status compare_rows(liner *all, const line_piece *rows, uint64_t fn
     return CUVET_OK;
 }
 
+/* A section of an input and a place in it. */
+static uint64_t unit_key(const cv_prove *prove, uint32_t sec, uint64_t at)
+{
+    return cv_sat_add(prove->first_sec, sec) << 40 | (at & ((UINT64_C(1) << 40) - 1));
+}
+
+bool cv_prove_find_unit(const cv_prove *prove, uint32_t sec, uint64_t at, uint64_t *place)
+{
+    uint64_t key = unit_key(prove, sec, at), i = cv_keys_lower_bound(&prove->unit, key);
+
+    if (i >= prove->unit.count || cv_keys_get(&prove->unit, i)->key != key)
+        return false;
+    *place = cv_keys_get(&prove->unit, i)->index;
+    return true;
+}
+
 /* The unit at hand is the next one of the result. */
 static cuvet_status compare_unit(liner *all, const cv_line_unit *unit)
 {
@@ -172,6 +188,9 @@ static cuvet_status compare_unit(liner *all, const cv_line_unit *unit)
     if (!cv_line_unit_read(all->after, all->pos, &found, &bad) ||
         found.program - found.at != unit->program - unit->at)
         return bad_line(all, unit->at, all->pos);
+    if (!cv_keys_push(&all->prove->ctx->mem, &all->prove->unit,
+                      (cv_key){ unit_key(all->prove, all->sec, unit->at), all->pos }))
+        return cv_nomem(all->prove->ctx, 0);
     status = check_header(all, unit);
     all->pos = found.program;
     cv_keys_sort(&all->order);
@@ -268,6 +287,7 @@ cuvet_status cv_prove_lines(cv_prove *prove)
         all.after = cv_cubin_body(prove->facts->result, all.out);
         status = check_lines(&all);
         prove->strange_lines = prove->strange_lines || all.strange;
+        cv_keys_sort(&prove->unit);
         line_pieces_free(&prove->ctx->mem, &all.rows);
         cv_keys_free(&prove->ctx->mem, &all.order);
     }

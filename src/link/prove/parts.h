@@ -139,6 +139,7 @@ typedef struct cv_prove {
     bool commons;        /* some input has common variables */
     bool strange_frames; /* nothing is said of call frames … */
     bool strange_lines;  /* … and of lines */
+    cv_keys unit; /* of lines that are made anew: section of an input << 40 | place, place in the result */
     /* of the object at hand */
     uint32_t obj;
     const cv_cubin *in;
@@ -231,6 +232,9 @@ CV_MUST cuvet_status cv_prove_find_listed(cv_prove *prove, uint32_t out, const c
 CV_MUST cuvet_status cv_prove_frames(cv_prove *prove);
 /* lines.c: line information that is made anew. */
 CV_MUST cuvet_status cv_prove_lines(cv_prove *prove);
+/* lines.c: where a unit that began at this place of a section of the object at hand begins now. False: none
+ * did. */
+CV_MUST bool cv_prove_find_unit(const cv_prove *prove, uint32_t sec, uint64_t at, uint64_t *place);
 CV_MUST bool cv_prove_is_relined(const cv_prove *prove, const cv_sec *sec);
 /* ends.c: sections of the result end where what lies in them ends. */
 CV_MUST cuvet_status cv_prove_ends(cv_prove *prove);

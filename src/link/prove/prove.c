@@ -113,5 +113,6 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
     cv_u64s_free(&ctx->mem, &prove.first);
     cv_keys_free(&ctx->mem, &prove.table);
     cv_keys_free(&ctx->mem, &prove.field);
+    cv_keys_free(&ctx->mem, &prove.unit);
     return status;
 }

@@ -43,6 +43,24 @@ static bool is_nowhere(const cv_prove_symbol *symbol)
     return symbol->sec == 0 && cv_elf_sym_bind(&symbol->elf) == CV_STB_LOCAL;
 }
 
+/* A unit of lines that are made anew. */
+static bool find_moved_unit(const cv_prove *prove, const cv_prove_reloc *reloc, cv_prove_place *home)
+{
+    uint64_t at = cv_wrap_add(reloc->symbol->elf.value, (uint64_t)reloc->elf.addend);
+
+    home->sec = cv_prove_place_of(prove, reloc->symbol->sec)->sec;
+    return cv_prove_find_unit(prove, reloc->symbol->sec, at, &home->base);
+}
+
+static bool is_at(const cv_cubin *result, const cv_elf_reloc *row, const cv_prove_place *home)
+{
+    cv_elf_symbol named;
+
+    cv_elf_read_symbol(result->symtab, false, row->sym, &named);
+    return cv_cubin_shndx(result, false, row->sym, &named) == home->sec &&
+           cv_wrap_add(named.value, (uint64_t)row->addend) == home->base;
+}
+
 bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const cv_elf_reloc *row)
 {
     const cv_cubin *result = prove->facts->result;
@@ -50,6 +68,8 @@ bool cv_prove_is_same(const cv_prove *prove, const cv_prove_reloc *reloc, const 
     cv_elf_symbol named;
     uint32_t sec;
 
+    if (prove->unit.count != 0 && is_section(&reloc->symbol->elf) && find_moved_unit(prove, reloc, &home))
+        return is_at(result, row, &home);
     if (row->sym == reloc->symbol->out && row->sym != 0)
         return row->addend == reloc->elf.addend;
     if (row->sym == 0 && reloc->symbol->out == 0 && is_nowhere(reloc->symbol))
@@ -217,11 +237,11 @@ static cuvet_status check_debug(cv_prove *prove, const cv_prove_reloc *reloc)
     const cv_sec *sec = cv_cubin_sec(prove->in, symbol->sec);
     cv_prove_place home = *cv_prove_place_of(prove, symbol->sec);
 
-    if (is_debug(sec) && home.sec != 0 && prove->facts->relocatable && !prove->facts->exact)
-        return lost(prove, reloc);
-    if (is_debug(sec) && home.sec != 0)
-        return cv_prove_is_rebuilt(prove, sec)
-                   ? CUVET_OK
+    if (is_debug(sec) && home.sec != 0 && cv_prove_is_rebuilt(prove, sec))
+        return CUVET_OK;
+    if (is_debug(sec) && home.sec != 0) /* a later link moves it again */
+        return prove->facts->relocatable && !prove->facts->exact
+                   ? lost(prove, reloc)
                    : check_value(prove, reloc, cv_wrap_add(home.base, symbol->elf.value), 0);
     if (symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_CONSTANT ||
         is_gone(prove, symbol) || is_nowhere(symbol))

@@ -97,6 +97,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
     status = cv_prove_list_kept(prove);
     if (status == CUVET_OK)
         status = cv_prove_list_tables(prove);
+    if (status == CUVET_OK)
+        status = cv_prove_lines(prove); /* before what refers to lines */
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         cv_keys_clear(&prove->table);
@@ -115,8 +117,6 @@ cuvet_status cv_prove_sections(cv_prove *prove)
     }
     if (status == CUVET_OK)
         status = cv_prove_frames(prove);
-    if (status == CUVET_OK)
-        status = cv_prove_lines(prove);
     if (status == CUVET_OK)
         status = cv_prove_check_met(prove);
     if (status == CUVET_OK)
