@@ -114,8 +114,26 @@ static bool is_in_shared(const cv_prove_symbol *symbol)
     return symbol->space == CV_STO_SPACE_SHARED || symbol->space == CV_STO_SPACE_RESERVED;
 }
 
-/* Each variable once, under the name that stands for it. */
-static cuvet_status add_rooms(cv_prove *prove, cv_u64s *need)
+/* Each variable once, under the name that stands for it, and the first weak one once more when a strong one
+ * that was read later stands for it. 'beaten': by symbol of an input, it was met. */
+static bool has_room(const cv_prove *prove, uint64_t sym, cv_u8s *beaten)
+{
+    const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, sym);
+    uint64_t index = cv_sat_add(prove->first_sym, sym);
+    uint32_t definition = *cv_u32s_get(&prove->facts->definition, index);
+
+    if (definition == index)
+        return true;
+    if (cv_elf_sym_bind(&symbol->elf) != CV_STB_WEAK || definition < index || definition >= beaten->count ||
+        symbol->out >= prove->proven.count ||
+        cv_provens_get(&prove->proven, symbol->out)->bind != CV_STB_GLOBAL ||
+        *cv_u8s_get(beaten, definition) != 0)
+        return false;
+    *cv_u8s_at(beaten, definition) = 1;
+    return true;
+}
+
+static cuvet_status add_rooms(cv_prove *prove, cv_u64s *need, cv_u8s *beaten)
 {
     for (uint64_t i = 1; i < prove->in->n_syms; i++) {
         const cv_prove_symbol *symbol = cv_prove_symbol_at(prove, i);
@@ -128,7 +146,7 @@ static cuvet_status add_rooms(cv_prove *prove, cv_u64s *need)
         if (cv_cubin_sec(prove->facts->result, place->sec)->header.align < align)
             return aligned_less(prove, place->sec, align);
         sum = cv_u64s_at(need, place->sec);
-        if (*cv_u32s_get(&prove->facts->definition, prove->first_sym + i) == prove->first_sym + i)
+        if (has_room(prove, i, beaten))
             *sum = cv_sat_add(*sum, symbol->elf.size);
     }
     return CUVET_OK;
@@ -141,14 +159,16 @@ static cuvet_status check_rooms(cv_prove *prove)
     const cv_cubin *result = prove->facts->result;
     cuvet_status status = CUVET_OK;
     cv_u64s need = { 0 };
+    cv_u8s beaten = { 0 };
 
     if (!prove->facts->relocatable)
         return CUVET_OK;
-    if (!cv_u64s_fill(&prove->ctx->mem, &need, result->sec.count))
-        return cv_nomem(prove->ctx, 0);
+    if (!cv_u64s_fill(&prove->ctx->mem, &need, result->sec.count) ||
+        !cv_u8s_fill(&prove->ctx->mem, &beaten, prove->facts->definition.count))
+        status = cv_nomem(prove->ctx, 0);
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
-        status = add_rooms(prove, &need);
+        status = add_rooms(prove, &need, &beaten);
     }
     for (uint64_t i = 1; i < result->sec.count && status == CUVET_OK; i++) {
         const cv_elf_section *header = &cv_cubin_sec(result, i)->header;
@@ -161,6 +181,7 @@ static cuvet_status check_rooms(cv_prove *prove)
             status = ends_elsewhere(prove, i, sum);
     }
     cv_u64s_free(&prove->ctx->mem, &need);
+    cv_u8s_free(&prove->ctx->mem, &beaten);
     return status;
 }
 
