@@ -414,10 +414,11 @@ static void learn(relocate_job *job, cv_symbol_fixes *known)
     *cv_symbol_fixes_at(known, job->rel->sym % CV_KNOWN_SYMBOLS) = job->known;
 }
 
-/* Applied, and worth a record of that? */
+/* Applied, and worth a record of that? Debug data of code with capsules is made again, after the records. */
 static bool is_recorded(const relocate_job *job)
 {
     return !job->fix->keep && !job->known.dead &&
+           !(job->target->group == CV_G_DEBUG && cv_l_has(job->view, CV_GEN_REMAKES_DEBUG)) &&
            (cv_l_is_shared(job->sym) || cv_l_has(job->view, CV_GEN_RESOLVED_ALL)) &&
            !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) && !cv_l_is_undefined_local(job->sym) &&
            (job->fix->given_up || !names_nothing(job));
