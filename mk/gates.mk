@@ -124,7 +124,7 @@ ifeq ($(CLANG_TIDY),)
 	@echo "SKIPPED: clang-tidy is not installed"; exit 77
 else
 	@printf '%s\n' $(LIB_SRCS) $(LINT_CLI) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -DCV_JIT_MAJOR=13 -DCV_JIT_MINOR=0 -Iinclude -Isrc -Ispec -Icli -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
+	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -DCV_JIT_MAJOR=13 -DCV_JIT_MINOR=0 -DCLI_WORKER_PROGRAM=__FILE__ -Iinclude -Isrc -Ispec -Icli -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
 	    n=$$(grep -cE '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' $(BUILD)/lint.log); \
 	    test $$n = 0 || cat $(BUILD)/lint.log; \
 	    echo "lint: $(words $(LIB_SRCS) $(LINT_CLI)) files, $$n warnings"; test $$n = 0 -a $$rc = 0

@@ -174,14 +174,14 @@ static cuvet_status close_bank(cv_prove *prove, uint64_t bank, const slot_counts
     uint64_t unwritten = 0, code = cv_cubin_sec(prove->facts->result, bank)->header.info;
     bool any = false;
 
-    for (uint8_t type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++) {
+    for (unsigned type = CV_STT_CUDA_TEXTURE; type <= CV_STT_CUDA_SURFACE; type++) {
         uint64_t count = CV_ARRAY_GET(counts->of, type - CV_STT_CUDA_TEXTURE),
                  want = CV_ARRAY_GET(all->of, type - CV_STT_CUDA_TEXTURE);
 
         if (count != 0 && count != want)
             return cv_prove_fail(prove, CV_R_LINK_PROVE_MEMORY, CUVET_P_SECTION, bank, 0, count, want);
         if (count != 0 && code < prove->slots_written.count)
-            *cv_u8s_at(&prove->slots_written, code) |= cv_prove_slot_kind(type);
+            *cv_u8s_at(&prove->slots_written, code) |= cv_prove_slot_kind((uint8_t)type);
         unwritten += want - count;
         any = any || count != 0;
     }
