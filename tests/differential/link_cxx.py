@@ -105,7 +105,8 @@ def runtime(inputs):
     """libcudadevrt, where a kernel is launched by code."""
     for path in inputs:
         with open(path, "rb") as f:
-            if b"cudaLaunchDevice" in f.read() or b"cudaGetParameterBuffer" in open(path, "rb").read():
+            data = f.read()
+            if b"LaunchDevice" in data or b"GetParameterBuffer" in data:
                 home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc"))))
                 return ["-L" + next(p for p in (os.path.join(home, "lib64"), os.path.join(home, "lib")) if os.path.exists(os.path.join(p, "libcudadevrt.a"))), "-lcudadevrt"]
     return []
