@@ -27,8 +27,8 @@ typedef struct program {
     nodes fn; /* by symbol of the result, then by prototype */
     cv_prove_calls calls;
     cv_names proto; /* of functions whose address is taken: a node for each stands behind the functions */
-    /* What the inputs say of calls, by part of the call graph: function << 32 | function or prototype. */
-    cv_keys told[CV_CALL_INDIRECT];
+    /* Of calls by address, by part of the call graph, what the inputs say: function << 32 | prototype. */
+    cv_keys told[CV_CALL_INDIRECT - CV_CALL_DIRECT];
     cv_u32s open;
 } program;
 
@@ -96,12 +96,12 @@ static cv_id proto_of(cv_prove *prove, program *all, cv_span strtab, uint32_t at
 
 static cv_keys *told_of(program *all, cv_call_part part)
 {
-    return CV_ARRAY_AT(all->told, part - CV_CALL_DIRECT);
+    return CV_ARRAY_AT(all->told, part - CV_CALL_ADDRESS);
 }
 
 static bool is_told(cv_call_part part)
 {
-    return part >= CV_CALL_DIRECT && part <= CV_CALL_INDIRECT;
+    return part == CV_CALL_ADDRESS || part == CV_CALL_INDIRECT;
 }
 
 /* What a record of the object at hand says of the result. False: no memory. */
@@ -111,13 +111,12 @@ static bool tell_call(cv_prove *prove, program *all, const cv_call *record)
 
     if (!is_told(record->part) || from == 0)
         return true;
-    to = record->part == CV_CALL_DIRECT ? cv_prove_symbol_at(prove, record->to)->out
-                                        : proto_of(prove, all, prove->in->strtab, record->to);
+    to = proto_of(prove, all, prove->in->strtab, record->to);
     return to != CV_NONE && cv_keys_push(&prove->ctx->mem, told_of(all, record->part),
                                          (cv_key){ (uint64_t)from << 32 | to, 0 });
 }
 
-/* What the result says of calls some input says. */
+/* What the result says of calls by address some input says. */
 static cuvet_status check_told(cv_prove *prove, program *all)
 {
     const cv_cubin *result = prove->facts->result;
@@ -132,7 +131,7 @@ static cuvet_status check_told(cv_prove *prove, program *all)
 
         if (!is_told(record.part))
             continue;
-        key = record.part == CV_CALL_DIRECT ? record.to : proto_of(prove, all, result->strtab, record.to);
+        key = proto_of(prove, all, result->strtab, record.to);
         if (key == CV_NONE)
             return cv_nomem(prove->ctx, 0);
         key |= (uint64_t)record.from << 32;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The proof of a link: a good result is damaged in one place, or a hint says another place, and the rule
  * that is about it says so. */
+#include "format/meta/read.h"
 #include "format/tlv/attr.h"
 #include "whole_link.h"
 
@@ -142,10 +143,20 @@ static void damage_lines(void)
     *body_of(".debug_line", 28) ^= 1;
 }
 
-/* A call of another function. */
+/* The address of another function is taken, with the prototype. */
 static void damage_calls(void)
 {
-    *body_of(".nv.callgraph", 12) ^= 1;
+    const cv_cubin *cubin = &link.reread->cubin;
+    cv_span body = cv_cubin_body(cubin, cv_cubin_first(cubin, CV_ROLE_CALLGRAPH));
+    cv_call_cur cur = { .loose = true };
+    cv_call record;
+
+    while (cv_callgraph_peek(body, &cur, &record))
+        if (record.part == CV_CALL_ADDRESS) {
+            *body_of(".nv.callgraph", record.off) ^= 1;
+            return;
+        }
+    ck_abort_msg("no address is taken");
 }
 
 /* Another machine. */
@@ -225,7 +236,7 @@ static const struct {
     { "CV-LINK-104", "extern_basic", "sm_80", damage_kept },
     { "CV-LINK-103", "shared_static", "sm_80", damage_shared },
     { "CV-LINK-106", "extern_basic", "sm_80", damage_info },
-    { "CV-LINK-106", "extern_basic", "sm_80", damage_calls },
+    { "CV-LINK-106", "kernel_address", "sm_80", damage_calls },
     { "CV-LINK-107", "extern_basic", "sm_80", damage_registers },
     { "CV-LINK-108", "extern_basic", "sm_80", damage_kernel },
     { "CV-LINK-105", "shared_static", "sm_80", damage_room },
