@@ -92,12 +92,14 @@ check: ## unit tests, command tests, all corpora under ASan+UBSan, gates: under 
 	    --gates $(GATES) $(RUNTESTS_ARGS)
 
 # CV_FULL=1: tools/runtests.py splits the sweeps of tests/library/property into parts for all cores, here and in the gate asan.
+# RESUME=1 goes on where a run of the same commit was cut off; parts: RUNTESTS_ARGS="--only 'differential|gate/asan'".
 check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
 	@sh tools/deps.sh full
 	@$(SUBMAKE) all tests-build
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
-	    --gates $(GATES) unsafe folders asan int tsan msan hardening repro lint coverage bare $(RUNTESTS_ARGS)
+	    --gates $(GATES) unsafe folders asan int tsan msan hardening repro lint coverage bare \
+	    $(if $(RESUME),--resume) $(RUNTESTS_ARGS)
 
 check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in the release build and under ASan + UBSan
 	@$(SUBMAKE) all $(BUILD)/tests/property

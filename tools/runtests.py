@@ -7,6 +7,7 @@ is printed again at the end, so that nobody mistakes an absent tool for a passed
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import re
 import shutil
@@ -172,6 +173,43 @@ def show(job, width):
         print("\n".join("      | " + l[:300] for l in cut), flush=True)
 
 
+class Kept:
+    """What passed before with the very same tree, for a run that was cut off: check-full takes more than an hour."""
+
+    def __init__(self, args):
+        self.path = os.path.join(args.build, "passed.json")
+        self.state = self.tree() + (" full" if FULL else "") + " " + args.mode if args.resume else None
+        self.rows = {}
+        if self.state and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as f:
+                said = json.load(f)
+            self.rows = said["jobs"] if said["state"] == self.state else {}
+
+    @staticmethod
+    def tree():
+        """The tree of the commit that is checked out; nothing may be changed in it."""
+        def git(*args):
+            return subprocess.run(("git",) + args, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
+        if git("status", "--porcelain"):
+            sys.exit("runtests: --resume needs a tree without changes")
+        return git("rev-parse", "HEAD^{tree}").strip()
+
+    def take(self, job):
+        """Has it passed? Then it has its counts."""
+        if job.name not in self.rows:
+            return False
+        job.passed, job.skipped, job.seconds, job.why = self.rows[job.name]
+        return True
+
+    def add(self, job):
+        if not self.state or job.failed:
+            return
+        self.rows[job.name] = (job.passed, job.skipped, job.seconds, job.why)
+        with open(self.path + ".new", "w", encoding="utf-8") as f:
+            json.dump({"state": self.state, "jobs": self.rows}, f)
+        os.rename(self.path + ".new", self.path)
+
+
 def unit_jobs(args):
     for b in args.unit or []:
         # Forked, each test has its own process; instrumented builds run in one, which is also the leak check.
@@ -247,11 +285,17 @@ def main():
     ap.add_argument("--examples", nargs="*")
     ap.add_argument("--gates", nargs="*")
     ap.add_argument("--only", help="regular expression on job names")
+    ap.add_argument("--resume", action="store_true", help="what passed before with the same tree is not run again")
     args = ap.parse_args()
+    kept = Kept(args)
 
     jobs = [j for make in (unit_jobs, script_jobs, replay_jobs, example_jobs, gate_jobs) for j in make(args)]
     if args.only:
         jobs = [j for j in jobs if re.search(args.only, j.name)]
+    old = [j for j in jobs if kept.take(j)]
+    every, jobs = jobs, [j for j in jobs if j not in old]
+    for j in old:
+        print("kept  %s  %d passed, %d skipped before with this tree" % (j.name, j.passed, j.skipped), flush=True)
     for j in jobs:
         if FULL and j.name in SWEEPS:
             split(j, min(PARTS_PER_JOB * max(1, args.jobs), MOST_PARTS))
@@ -264,14 +308,19 @@ def main():
                   [pool.submit(run_job, p, args.build) for p in parts]
         for done in concurrent.futures.as_completed(pending):
             show(done.result(), width)
+            if done.result() in jobs:
+                kept.add(done.result())
     for j in jobs:
         if j.parts:
             join(j)
             show(j, width)
+            kept.add(j)
     for j in jobs:
         if j.alone:
             show(run_job(j, args.build), width)
+            kept.add(j)
 
+    jobs = every
     skipped = [j for j in jobs if j.skipped]
     for j in skipped:
         print("SKIPPED: %s: %s" % (j.name, j.why), flush=True)
