@@ -121,12 +121,13 @@ static cuvet_status check_told(cv_prove *prove, program *all)
 {
     const cv_cubin *result = prove->facts->result;
     uint32_t sec = cv_cubin_first(result, CV_ROLE_CALLGRAPH);
+    cv_span body = cv_cubin_body(result, sec);
     cv_call_cur cur = { .loose = true };
     cv_call record;
 
     for (size_t i = 0; i < CV_COUNT(all->told); i++)
         cv_keys_sort(CV_ARRAY_AT(all->told, i));
-    while (cv_callgraph_peek(cv_cubin_body(result, sec), &cur, &record)) {
+    while (cv_callgraph_peek(body, &cur, &record)) {
         uint64_t key, at;
 
         if (!is_told(record.part))

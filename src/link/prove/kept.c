@@ -18,13 +18,22 @@ static bool is_header(uint32_t type)
            type == CV_R_CUDA_SURF_HEADER_INDEX || type == CV_R_CUDA_SAMP_HEADER_INDEX_0;
 }
 
+/* Takes the bytes of the row alone: builds for tests copy what is taken. */
+void cv_prove_read_row(const cv_cubin *cubin, uint64_t table, uint64_t row, cv_elf_reloc *out)
+{
+    const cv_sec *sec = cv_cubin_sec(cubin, table);
+    bool rela = sec->role == CV_ROLE_RELA;
+    uint64_t size = cv_elf_rel_size(false, rela);
+    cv_span body;
+
+    if (!sec->in_file || !cv_span_sub(cubin->image, cv_sat_add(sec->header.off, row * size), size, &body))
+        body = cv_span_of(NULL, 0, 0);
+    cv_elf_read_reloc(body, false, rela, 0, out);
+}
+
 static void read_row(const cv_prove *prove, uint64_t index, cv_elf_reloc *out)
 {
-    uint64_t table = index >> 32, row = index & UINT32_MAX;
-    const cv_cubin *result = prove->facts->result;
-
-    cv_elf_read_reloc(cv_cubin_body(result, table), false, cv_cubin_sec(result, table)->role == CV_ROLE_RELA,
-                      row, out);
+    cv_prove_read_row(prove->facts->result, index >> 32, index & UINT32_MAX, out);
 }
 
 /* A slot is that of one symbol, the same for every kernel. */

@@ -221,6 +221,7 @@ void cv_prove_free_tables(cv_mem *mem, cv_prove_branches *branches);
 /* rebuilt.c: all relocations of a section of the object at hand into 'field', by their places. */
 CV_MUST bool cv_prove_list_relocs(cv_prove *prove, uint32_t section);
 /* One of them. False: it names no symbol. */
+void cv_prove_read_row(const cv_cubin *cubin, uint64_t table, uint64_t row, cv_elf_reloc *out);
 CV_MUST bool cv_prove_read_listed(const cv_prove *prove, uint64_t number, cv_prove_reloc *reloc);
 /* It leaves no trace, whatever it names. */
 CV_MUST bool cv_prove_is_dropped(const cv_prove *prove, const cv_prove_reloc *reloc);

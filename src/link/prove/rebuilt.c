@@ -10,11 +10,13 @@ bool cv_prove_list_relocs(cv_prove *prove, uint32_t section)
         const cv_sec *sec = cv_cubin_sec(prove->in, i);
         bool rela = sec->role == CV_ROLE_RELA;
         cv_elf_reloc row;
+        cv_span body;
 
         if ((!rela && sec->role != CV_ROLE_REL) || sec->header.info != section)
             continue;
-        for (uint64_t k = 0; k < cv_cubin_body(prove->in, i).len / cv_elf_rel_size(false, rela); k++) {
-            cv_elf_read_reloc(cv_cubin_body(prove->in, i), false, rela, k, &row);
+        body = cv_cubin_body(prove->in, i);
+        for (uint64_t k = 0; k < body.len / cv_elf_rel_size(false, rela); k++) {
+            cv_elf_read_reloc(body, false, rela, k, &row);
             if (!cv_keys_push(&prove->ctx->mem, &prove->field, (cv_key){ row.off, i << 32 | k }))
                 return false;
         }
@@ -29,8 +31,7 @@ bool cv_prove_read_listed(const cv_prove *prove, uint64_t number, cv_prove_reloc
     uint64_t table = key->index >> 32;
 
     reloc->rela = cv_cubin_sec(prove->in, table)->role == CV_ROLE_RELA;
-    cv_elf_read_reloc(cv_cubin_body(prove->in, table), false, reloc->rela, key->index & UINT32_MAX,
-                      &reloc->elf);
+    cv_prove_read_row(prove->in, table, key->index & UINT32_MAX, &reloc->elf);
     reloc->symbol = cv_prove_symbol_at(prove, reloc->elf.sym);
     return reloc->elf.sym < prove->in->n_syms;
 }

@@ -215,14 +215,15 @@ static bool list_named(cv_prove *prove, cv_u8s *named)
     for (uint64_t i = 1; i < prove->in->sec.count; i++) {
         const cv_sec *sec = cv_cubin_sec(prove->in, i);
         bool rela = sec->role == CV_ROLE_RELA;
-        uint64_t count = cv_cubin_body(prove->in, i).len / cv_elf_rel_size(false, rela);
         cv_elf_reloc row;
+        cv_span body;
 
         if ((!rela && sec->role != CV_ROLE_REL) || cv_prove_place_of(prove, sec->header.info)->sec != 0 ||
             cv_cubin_sec(prove->in, sec->header.info)->role != CV_ROLE_TEXT)
             continue;
-        for (uint64_t k = 0; k < count; k++) {
-            cv_elf_read_reloc(cv_cubin_body(prove->in, i), false, rela, k, &row);
+        body = cv_cubin_body(prove->in, i);
+        for (uint64_t k = 0; k < body.len / cv_elf_rel_size(false, rela); k++) {
+            cv_elf_read_reloc(body, false, rela, k, &row);
             if (row.sym < named->count)
                 *cv_u8s_at(named, row.sym) = 1;
         }
