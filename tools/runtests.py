@@ -235,8 +235,10 @@ def script_jobs(args):
             # Seconds and megabytes say something in the code that ships only, and only on a machine that is not busy.
             cost = FULL and args.mode == "release" and base in COST_SCRIPTS
             env = {"CV_COST": "1"} if cost else {}
-            # Most of their time is the vendor's tools, which are the same in every mode.
+            # Most of their time is the vendor's tools, which are the same in every mode: a sample, and in check-full only.
             if d == "differential" and args.mode != "release":
+                if not FULL:
+                    continue
                 env["CV_FULL"] = ""
             yield Job(os.path.relpath(f, os.path.join(ROOT, "tests")), runner + [f], timeout=3600 if FULL else 600,
                       env=env, alone=cost)
