@@ -46,11 +46,14 @@ static const char *input_of(cv_jit_link *link, const cuvet_diag *diag, uint32_t 
     const char *name;
 
     for (uint32_t i = 0; i < diag->where.n && i < CUVET_PATH_MAX; i++) {
-        if (diag->where.step[i].kind == CUVET_P_MEMBER && which-- == 0)
+        if (diag->where.step[i].kind != CUVET_P_MEMBER)
+            continue;
+        if (which == 0)
             return cuvet_linker_get_name(link->ctx, link->linker, diag->where.step[i].index, &name) ==
                            CUVET_OK
                        ? name
                        : NULL;
+        which--;
     }
     return NULL;
 }

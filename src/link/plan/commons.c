@@ -23,8 +23,8 @@ cuvet_status cv_stage_commons(const cv_view_commons *view)
 
     if (!cv_l_places_commons(view) || osec == CV_NONE)
         return CUVET_OK;
-    for (uint64_t i = view->out->globals.count; i-- > 0;) {
-        cv_id id = *cv_u32s_at(&view->out->globals, i), win = cv_l_osym(view, id)->win;
+    for (uint64_t i = view->out->globals.count; i > 0; i--) {
+        cv_id id = *cv_u32s_at(&view->out->globals, i - 1), win = cv_l_osym(view, id)->win;
 
         if (win == CV_NONE || cv_l_type(cv_l_isym(view, win)) != CV_STT_CUDA_OBJECT ||
             !cv_l_isym(view, win)->common)
