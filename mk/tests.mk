@@ -84,7 +84,7 @@ GATES   := layers abi shape bans docs generated hostile
 check-run: all tests-build replay-build
 	@$(RUNTESTS) --mode $(MODE) --unit $(TEST_BINS) --scripts --replay $(BUILD)/replay $(RUNTESTS_ARGS)
 
-check: ## unit tests, command tests, all corpora under ASan+UBSan, gates: under two minutes after the build
+check: ## unit tests, command tests, all corpora under ASan+UBSan, gates
 	@sh tools/deps.sh check
 	@$(SUBMAKE) all tests-build
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build

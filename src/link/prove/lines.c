@@ -21,6 +21,8 @@ typedef struct liner {
     uint64_t pos;          /* in the result: what is not accounted for yet */
     uint64_t row;          /* of the relocations of the input: the first that is not behind */
     uint32_t sec, out;     /* of the input and of the result */
+    uint64_t texts;        /* where the texts of the object at hand begin in the result */
+    cv_keys unit;          /* as in the proof, of this section of the result */
     line_pieces rows;      /* of the unit at hand */
     cv_keys order;         /* of those that stay: function, row */
     bool strange;          /* a section cannot be taken apart */
@@ -121,12 +123,6 @@ static bool is_same(const liner *all, uint64_t from, uint64_t to, uint64_t len)
            cv_span_eq(left, right);
 }
 
-/* Where the texts of the object at hand begin in the result. */
-static uint64_t texts_at(const liner *all)
-{
-    return cv_prove_place_of(all->prove, find_section(all->prove->in, ".debug_str"))->base;
-}
-
 /* All of a header but its length. Its last four bytes can be a place among the texts. */
 static cuvet_status check_header(const liner *all, const cv_line_unit *unit)
 {
@@ -139,7 +135,7 @@ static cuvet_status check_header(const liner *all, const cv_line_unit *unit)
 
     if (!is_same(all, unit->at + LENGTH, all->pos + LENGTH, len) &&
         (!is_same(all, unit->at + LENGTH, all->pos + LENGTH, len - LENGTH) ||
-         cv_u32_at(all->after, moved) != (uint32_t)(cv_u32_at(all->before, last) + texts_at(all))))
+         cv_u32_at(all->after, moved) != (uint32_t)(cv_u32_at(all->before, last) + all->texts)))
         return bad_line(all, unit->at, unit->program);
     status = find_relocs(all, &piece, cv_wrap_sub(all->pos, unit->at), &lost);
     return status == CUVET_OK && lost != UINT64_MAX ? bad_line(all, lost, all->pos) : status;
@@ -188,7 +184,7 @@ static cuvet_status compare_unit(liner *all, const cv_line_unit *unit)
     if (!cv_line_unit_read(all->after, all->pos, &found, &bad) ||
         found.program - found.at != unit->program - unit->at)
         return bad_line(all, unit->at, all->pos);
-    if (!cv_keys_push(&all->prove->ctx->mem, &all->prove->unit,
+    if (!cv_keys_push(&all->prove->ctx->mem, &all->unit,
                       (cv_key){ unit_key(all->prove, all->sec, unit->at), all->pos }))
         return cv_nomem(all->prove->ctx, 0);
     status = check_header(all, unit);
@@ -253,8 +249,10 @@ static cuvet_status read_all(liner *all, bool compares)
     for (uint32_t obj = 0; obj < all->prove->facts->in.count && status == CUVET_OK && !all->strange; obj++) {
         cv_prove_open(all->prove, obj);
         all->sec = find_section(all->prove->in, all->name);
-        if (all->sec != 0)
-            status = read_section(all);
+        if (all->sec == 0)
+            continue;
+        all->texts = cv_prove_place_of(all->prove, find_section(all->prove->in, ".debug_str"))->base;
+        status = read_section(all);
     }
     return status;
 }
@@ -272,6 +270,16 @@ static cuvet_status check_lines(liner *all)
                          all->after.len);
 }
 
+/* What refers to units is asked with all of them in order. */
+static bool keep_units(cv_prove *prove, const cv_keys *unit)
+{
+    for (uint64_t i = 0; i < unit->count; i++)
+        if (!cv_keys_push(&prove->ctx->mem, &prove->unit, *cv_keys_get(unit, i)))
+            return false;
+    cv_keys_sort(&prove->unit);
+    return true;
+}
+
 cuvet_status cv_prove_lines(cv_prove *prove)
 {
     static const char *const NAMES[] = { ".debug_line", ".nv_debug_line_sass" };
@@ -287,7 +295,9 @@ cuvet_status cv_prove_lines(cv_prove *prove)
         all.after = cv_cubin_body(prove->facts->result, all.out);
         status = check_lines(&all);
         prove->strange_lines = prove->strange_lines || all.strange;
-        cv_keys_sort(&prove->unit);
+        if (status == CUVET_OK && !keep_units(prove, &all.unit))
+            status = cv_nomem(prove->ctx, 0);
+        cv_keys_free(&prove->ctx->mem, &all.unit);
         line_pieces_free(&prove->ctx->mem, &all.rows);
         cv_keys_free(&prove->ctx->mem, &all.order);
     }

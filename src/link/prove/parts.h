@@ -221,7 +221,6 @@ void cv_prove_free_tables(cv_mem *mem, cv_prove_branches *branches);
 /* rebuilt.c: all relocations of a section of the object at hand into 'field', by their places. */
 CV_MUST bool cv_prove_list_relocs(cv_prove *prove, uint32_t section);
 /* One of them. False: it names no symbol. */
-void cv_prove_read_row(const cv_cubin *cubin, uint64_t table, uint64_t row, cv_elf_reloc *out);
 CV_MUST bool cv_prove_read_listed(const cv_prove *prove, uint64_t number, cv_prove_reloc *reloc);
 /* It leaves no trace, whatever it names. */
 CV_MUST bool cv_prove_is_dropped(const cv_prove *prove, const cv_prove_reloc *reloc);
@@ -248,6 +247,8 @@ CV_MUST bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t
 CV_MUST cuvet_status cv_prove_records(cv_prove *prove);
 /* kept.c: relocations of the result. */
 CV_MUST cuvet_status cv_prove_list_kept(cv_prove *prove);
+/* A row of a table of relocations, section 'table' of the object. */
+void cv_prove_read_row(const cv_cubin *cubin, uint64_t table, uint64_t row, cv_elf_reloc *out);
 /* *found: has this table of the result, or another one of its kind, a relocation of the section at hand, of
  * this type, against what it is against? It is met, then. */
 CV_MUST cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
