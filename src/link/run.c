@@ -213,8 +213,8 @@ void cv_link_end(cv_link *link)
     cv_osyms_free(mem, &link->out->osym);
     cv_irels_free(mem, &link->out->irel);
     cv_lparts_free(mem, &link->out->part);
-    cv_u32s_free(mem, &link->out->sh_names);
-    cv_u32s_free(mem, &link->out->str_names);
+    cv_name_uses_free(mem, &link->out->sh_names);
+    cv_name_uses_free(mem, &link->out->str_names);
     cv_u32s_free(mem, &link->out->locals);
     cv_u32s_free(mem, &link->out->globals);
     cv_u32s_free(mem, &link->out->info_order);

@@ -6,18 +6,19 @@
 
 /* A shared variable has an element of its own among the names: when it is forgotten, another variable of its
  * name has its name where it stands itself. */
-static bool add_local(const cv_view_collect *view, cv_id id)
+static bool add_local(const cv_view_collect *view, cv_id id, cv_id fn)
 {
     cv_osym *osym = cv_l_osym(view, id);
-    cv_u32s *names = &view->out->str_names;
+    cv_name_uses *names = &view->out->str_names;
+    const cv_name_use place = { .name = osym->name, .fn = fn };
     uint64_t before = names->count;
 
     osym->local = true;
-    if (!cv_u32s_push(&view->ctx->mem, &view->out->locals, id) || !cv_l_use_str(view, osym->name))
+    if (!cv_u32s_push(&view->ctx->mem, &view->out->locals, id) || !cv_l_use_str(view, fn, osym->name))
         return false;
     if (osym->is_section || osym->src == CV_NONE || !cv_l_is_shared(cv_l_isym(view, osym->src)))
         return true;
-    if (names->count == before && !cv_u32s_push(&view->ctx->mem, names, osym->name))
+    if (names->count == before && !cv_name_uses_push(&view->ctx->mem, names, place))
         return false;
     osym->str_name = (uint32_t)names->count;
     return true;
@@ -51,7 +52,7 @@ static cv_id global_symbol(const cv_view_collect *view, cv_id id)
     if (cv_l_bind(sym) == CV_STB_WEAK && sym->defined) {
         if (!cv_l_is_shared(sym) || view->options->relocatable || view->options->preserve ||
             view->options->debug)
-            return add_local(view, out) ? out : CV_NONE;
+            return add_local(view, out, cv_l_fn_of(view, id)) ? out : CV_NONE;
         cv_l_osym(view, out)->local = true; /* it will have no symbol, and leaves no name */
         return cv_u32s_push(&view->ctx->mem, &view->out->locals, out) ? out : CV_NONE;
     }
@@ -75,6 +76,7 @@ static cuvet_status make_code(const cv_view_collect *view, const cv_isym *sym, c
     bool kernel = (sym->other & CV_STO_ENTRY) != 0;
 
     code.name = sec->name;
+    code.fn = shared.fn = fn;
     code.align = sec->align;
     if (cv_link_keeps_barriers(view->options))
         code.flags |= sec->flags & CV_SHF_CUDA_BARRIERS;
@@ -89,7 +91,7 @@ static cuvet_status make_code(const cv_view_collect *view, const cv_isym *sym, c
     if (!kernel)
         return CUVET_OK;
     shared.name = cv_l_out_join(view, ".nv.shared.", name);
-    if (shared.name == CV_NONE || !cv_l_use_joined(view, ".nv.info.", name) ||
+    if (shared.name == CV_NONE || !cv_l_use_joined(view, fn, ".nv.info.", name) ||
         !cv_u32s_push(&view->ctx->mem, &view->out->info_order, *out))
         return cv_l_nomem(view);
     cv_l_osec(view, *out)->info_listed = true;
@@ -144,7 +146,7 @@ static cuvet_status add_function(const cv_view_collect *view, cv_id id)
     cuvet_status st = CUVET_OK;
     const cv_isym *isym = cv_l_isym(view, id);
 
-    if (sym == CV_NONE || (local && !add_local(view, sym)))
+    if (sym == CV_NONE || (local && !add_local(view, sym, fn)))
         return cv_l_nomem(view);
     *cv_l_became_sym(view, id) = sym;
     cv_l_fn_out(view, fn)->sym = sym;
@@ -200,7 +202,7 @@ static cuvet_status collect_undefined_local(const cv_view_collect *view, cv_id i
     *cv_l_became_sym(view, id) = sym;
     if (bank_size)
         view->out->bank_size = sym;
-    return sym != CV_NONE && add_local(view, sym) ? CUVET_OK : cv_l_nomem(view);
+    return sym != CV_NONE && add_local(view, sym, CV_NONE) ? CUVET_OK : cv_l_nomem(view);
 }
 
 /* A part of the table of a weak function that was beaten. Parameters of a kernel that was are those of the
@@ -241,7 +243,7 @@ static cuvet_status collect_local(const cv_view_collect *view, cv_id id)
         cv_l_osym(view, sym)->local = true;
         return CUVET_OK;
     }
-    return add_local(view, sym) ? CUVET_OK : cv_l_nomem(view);
+    return add_local(view, sym, CV_NONE) ? CUVET_OK : cv_l_nomem(view);
 }
 
 static cv_role role_of(const cv_lobj *obj, cv_id id)
@@ -360,11 +362,9 @@ static cuvet_status collect_infos(const cv_view_collect *view, const cv_lobj *ob
 
         if (role_of(obj, i) != CV_ROLE_NV_INFO_FN)
             continue;
-        if (!cv_l_use_both(view, isec->name))
+        code = isec->info < obj->n_sec ? cv_l_became(view, obj->first_sec + isec->info)->out : CV_NONE;
+        if (!cv_l_use_both(view, code == CV_NONE ? CV_NONE : cv_out_owner(view->out, code), isec->name))
             return cv_l_nomem(view);
-        if (isec->info >= obj->n_sec)
-            continue;
-        code = cv_l_became(view, obj->first_sec + isec->info)->out;
         if (code == CV_NONE || cv_l_osec(view, code)->info_listed)
             continue;
         cv_l_osec(view, code)->info_listed = true;
@@ -414,8 +414,8 @@ static bool begin_lists(const cv_view_collect *view)
         !cv_u8s_fill(mem, &view->uses->by_data, view->functions->fn.count) ||
         !cv_fn_outs_room(mem, &out->fn, view->functions->fn.count) ||
         !cv_becames_room(mem, &out->became, view->inputs->isec.count) || !cv_l_name_room(view) ||
-        !cv_u32s_room(mem, &out->sh_names, out->by_name.cap) ||
-        !cv_u32s_room(mem, &out->str_names, out->by_name.cap) ||
+        !cv_name_uses_room(mem, &out->sh_names, out->by_name.cap) ||
+        !cv_name_uses_room(mem, &out->str_names, out->by_name.cap) ||
         !cv_osecs_room(mem, &out->osec, view->inputs->isec.count) ||
         !cv_osyms_room(mem, &out->osym, view->inputs->isym.count) || !cv_collect_room(view))
         return false;
@@ -437,7 +437,7 @@ static cuvet_status begin(const cv_view_collect *view)
     if (!begin_lists(view))
         return cv_l_nomem(view);
     for (size_t i = 0; i < CV_COUNT(NAMES); i++)
-        if (!cv_l_use_joined(view, CV_AT(NAMES, i), view->names->empty))
+        if (!cv_l_use_joined(view, CV_NONE, CV_AT(NAMES, i), view->names->empty))
             return cv_l_nomem(view);
     view->out->tkinfo = fixed(view, ".note.nv.tkinfo", CV_ROLE_TKINFO, CV_G_NOTE, true);
     view->out->cuinfo = fixed(view, ".note.nv.cuinfo", CV_ROLE_CUINFO, CV_G_NOTE, true);

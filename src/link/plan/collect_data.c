@@ -86,6 +86,7 @@ static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_ro
                  cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_PARAMETERS,
          bank0 = param && !view->options->relocatable;
     cv_new_section section = { .name = isec->name,
+                               .fn = code == CV_NONE ? CV_NONE : cv_out_owner(view->out, code),
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
                                .type = view->options->relocatable ? isec->type
                                                                   : cv_section_facts_of(role)->type_exe,
@@ -115,7 +116,8 @@ static cuvet_status append(const cv_view_collect *view, const cv_isec *isec, cv_
     if (is_shared(role)) {
         osec->pre = false;
         if (!view->options->relocatable) /* shared memory is laid out later */
-            return cv_l_use_both(view, osec->name) ? CUVET_OK : cv_l_nomem(view);
+            return cv_l_use_both(view, cv_out_owner(view->out, out), osec->name) ? CUVET_OK
+                                                                                 : cv_l_nomem(view);
     }
     cv_l_became(view, isec->id)->base = cv_sat_align(osec->size, cv_max(isec->align, 1));
     osec->size = cv_sat_add(cv_l_became(view, isec->id)->base, isec->size);

@@ -169,7 +169,7 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
 {
     scan_table table = { .sec = cv_l_isec(view, isec) };
     cuvet_status st = CUVET_OK;
-    cv_id name, out;
+    cv_id name, out, owner;
 
     table.obj = cv_l_obj(view, table.sec->obj);
     if (table.sec->info >= table.obj->n_sec)
@@ -185,9 +185,10 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
         return CUVET_OK;
     if (!cv_work(view->ctx, table.count, 0))
         return CUVET_E_LIMIT;
+    owner = cv_out_owner(view->out, cv_l_became(view, table.target->id)->out);
     name = cv_l_out_join(view, table.rela ? ".rela" : ".rel",
                          cv_l_osec(view, cv_l_became(view, table.target->id)->out)->name);
-    if (name == CV_NONE || !cv_l_use_both(view, name))
+    if (name == CV_NONE || !cv_l_use_both(view, owner, name))
         return cv_l_nomem(view);
     out = CV_ARRAY_GET(cv_l_osec(view, cv_l_became(view, table.target->id)->out)->rel, table.rela);
     if (out == CV_NONE && !cv_l_became(view, table.target->id)->lost)
@@ -195,7 +196,8 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
     if (st != CUVET_OK)
         return st;
     if (looks_for_rel(&table) &&
-        !cv_l_use_joined(view, ".rel", cv_l_osec(view, cv_l_became(view, table.target->id)->out)->name))
+        !cv_l_use_joined(view, owner, ".rel",
+                         cv_l_osec(view, cv_l_became(view, table.target->id)->out)->name))
         return cv_l_nomem(view);
     if (cv_l_became(view, table.target->id)->lost)
         return CUVET_OK;

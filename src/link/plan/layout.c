@@ -225,7 +225,7 @@ static bool name_globals(const cv_view_layout *view)
         if (!view->options->relocatable && cv_l_is_shared(cv_l_isym(view, osym->src)) &&
             (osym->dead || (osym->win == CV_NONE && !view->options->debug && !view->options->preserve)))
             continue;
-        ok = cv_l_use_str(view, osym->name);
+        ok = cv_l_use_str(view, CV_NONE, osym->name);
     }
     return ok;
 }
@@ -237,6 +237,7 @@ static bool forget(const cv_view_layout *view, const char *prefix, cv_id rest)
     if (name == CV_NONE)
         return false;
     cv_l_named(view, name)->strings = 0;
+    cv_l_named(view, name)->forgotten = true;
     return true;
 }
 
@@ -246,6 +247,23 @@ static bool keeps_shared_name(const cv_view_layout *view, cv_id fn)
     cv_id shared = cv_l_osec(view, cv_l_fn_out(view, fn)->sec)->shared;
 
     return cv_l_fn_calls(view, fn)->unreferred || (shared != CV_NONE && !cv_l_osec(view, shared)->pre);
+}
+
+static bool is_dead(const cv_view_layout *view, cv_id fn)
+{
+    return fn != CV_NONE && !cv_l_fn_calls(view, fn)->live;
+}
+
+/* A live function of the same name has its own places, and they stay. */
+static void name_live(const cv_view_layout *view, const cv_name_uses *uses, uint32_t which)
+{
+    for (uint64_t i = 0; i < uses->count; i++) {
+        const cv_name_use *place = cv_name_uses_get(uses, i);
+
+        if (place->fn != CV_NONE && !is_dead(view, place->fn) && place->name != CV_NONE &&
+            cv_l_named(view, place->name)->forgotten)
+            cv_l_named(view, place->name)->strings |= which;
+    }
 }
 
 /* Names of functions that are gone go from both tables. */
@@ -274,6 +292,8 @@ static bool forget_dead(const cv_view_layout *view)
                 ok = forget(view, CV_AT(PREFIXES, k), name);
         ok = ok && forget(view, "", code) && forget(view, ".rel", code) && forget(view, ".rela", code);
     }
+    name_live(view, &view->out->sh_names, 1);
+    name_live(view, &view->out->str_names, 2);
     return ok;
 }
 
@@ -288,47 +308,58 @@ static void forget_unnamed(const cv_view_layout *view)
             !cv_l_became(view, winner->sec)->lost && !cv_l_shared(view, winner->id)->placed) {
             cv_l_named(view, osym->name)->strings &= 1;
             if (osym->str_name)
-                *cv_u32s_at(&view->out->str_names, osym->str_name - 1) = CV_NONE;
+                cv_name_uses_at(&view->out->str_names, osym->str_name - 1)->name = CV_NONE;
         }
     }
 }
 
-/* A name that is forgotten with one function may be that of another: what stays keeps its name. */
+/* A name that is forgotten with one function may be that of something else: what stays keeps its name. */
 static bool name_what_stays(const cv_view_layout *view)
 {
     bool ok = true;
 
-    for (uint64_t i = 1; i < view->layout->order.count && ok; i++)
-        ok = cv_l_use_sh(view, cv_l_osec(view, *cv_u32s_at(&view->layout->order, i))->name);
-    for (uint64_t i = 0; i < view->layout->sym_order.count && ok; i++)
-        ok = cv_l_use_str(view, cv_l_osym(view, *cv_u32s_at(&view->layout->sym_order, i))->name);
+    for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
+        cv_id name = cv_l_osec(view, *cv_u32s_at(&view->layout->order, i))->name;
+
+        ok = (cv_l_named(view, name)->strings & 1) || cv_l_use_sh(view, name);
+    }
+    for (uint64_t i = 0; i < view->layout->sym_order.count && ok; i++) {
+        cv_id name = cv_l_osym(view, *cv_u32s_at(&view->layout->sym_order, i))->name;
+
+        ok = (cv_l_named(view, name)->strings & 2) || cv_l_use_str(view, CV_NONE, name);
+    }
     return ok;
 }
 
-/* One table: NUL, then each name once. */
-static bool write_names(const cv_view_layout *view, const cv_u32s *first, const cv_u32s *names,
+/* Each name once. */
+static void write_name(const cv_view_layout *view, cv_id name, uint32_t which, cv_builder *out)
+{
+    cv_name_place *place = cv_name_places_at(&view->layout->name, name);
+    uint64_t *off = which == 1 ? &place->sh_off : &place->str_off;
+
+    if (*off != 0)
+        return;
+    *off = out->len;
+    cv_put_span(out, cv_l_text(view, name));
+    cv_put_u8(out, 0);
+}
+
+/* One table: NUL, names of prototypes, the other ones. */
+static bool write_names(const cv_view_layout *view, const cv_u32s *first, const cv_name_uses *uses,
                         uint32_t which, cv_id table)
 {
     cv_builder *out = &cv_l_osec(view, table)->bytes;
 
     cv_put_u8(out, 0);
-    for (int part = 0; part < 2; part++) {
-        const cv_u32s *list = part ? names : first;
+    for (uint64_t i = 0; first && i < first->count; i++)
+        if (*cv_u32s_get(first, i) != CV_NONE)
+            write_name(view, *cv_u32s_get(first, i), which, out);
+    for (uint64_t i = 0; i < uses->count; i++) {
+        const cv_name_use *use = cv_name_uses_get(uses, i);
+        const cv_named *entry = use->name == CV_NONE ? NULL : cv_l_named(view, use->name);
 
-        for (uint64_t i = 0; list && i < list->count; i++) {
-            cv_name_place *place;
-            uint64_t *off;
-
-            if (*cv_u32s_get(list, i) == CV_NONE) /* forgotten */
-                continue;
-            place = cv_name_places_at(&view->layout->name, *cv_u32s_get(list, i));
-            off = which == 1 ? &place->sh_off : &place->str_off;
-            if (*off != 0 || (part && !(cv_l_named(view, *cv_u32s_get(list, i))->strings & which)))
-                continue;
-            *off = out->len;
-            cv_put_span(out, cv_l_text(view, *cv_u32s_get(list, i)));
-            cv_put_u8(out, 0);
-        }
+        if (entry && (entry->strings & which) && !(entry->forgotten && is_dead(view, use->fn)))
+            write_name(view, use->name, which, out);
     }
     cv_l_osec(view, table)->size = out->len;
     return !out->failed;

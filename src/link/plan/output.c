@@ -6,7 +6,7 @@ enum { IN_SHSTRTAB = 1, IN_STRTAB = 2 };
 
 bool cv_out_name_room(cv_ctx *ctx, const cv_part_names *names, cv_part_out *out)
 {
-    static const cv_named NOTHING = { CV_NONE, CV_NONE, 0 };
+    static const cv_named NOTHING = { CV_NONE, CV_NONE, { CV_NONE, CV_NONE }, 0, false };
 
     if (!cv_nameds_room(&ctx->mem, &out->by_name, names->set.list.cap)) /* as many as names have room for */
         return false;
@@ -23,27 +23,41 @@ cv_id cv_out_join(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const cha
     return id != CV_NONE && cv_out_name_room(ctx, names, out) ? id : CV_NONE;
 }
 
-static bool use(cv_ctx *ctx, cv_part_out *out, cv_id name, unsigned which, cv_u32s *list)
+static bool use(cv_ctx *ctx, cv_part_out *out, cv_name_use place, unsigned which)
 {
-    cv_named *entry = cv_l_named_at(out, name);
+    cv_named *entry = cv_l_named_at(out, place.name);
+    cv_id *user = &entry->user[which == IN_STRTAB];
 
-    if (entry->strings & which)
+    if ((entry->strings & which) && *user == place.fn)
         return true;
     entry->strings |= which;
-    return cv_u32s_push(&ctx->mem, list, name);
+    *user = place.fn;
+    return cv_name_uses_push(&ctx->mem, which == IN_STRTAB ? &out->str_names : &out->sh_names, place);
 }
 
-bool cv_out_use(cv_ctx *ctx, cv_part_out *out, cv_id name, unsigned which)
+bool cv_out_use(cv_ctx *ctx, cv_part_out *out, cv_id fn, cv_id name, unsigned which)
 {
-    return (!(which & IN_SHSTRTAB) || use(ctx, out, name, IN_SHSTRTAB, &out->sh_names)) &&
-           (!(which & IN_STRTAB) || use(ctx, out, name, IN_STRTAB, &out->str_names));
+    const cv_name_use place = { .name = name, .fn = fn };
+
+    return (!(which & IN_SHSTRTAB) || use(ctx, out, place, IN_SHSTRTAB)) &&
+           (!(which & IN_STRTAB) || use(ctx, out, place, IN_STRTAB));
 }
 
-bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const char *prefix, cv_id rest)
+bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, cv_id fn, const char *prefix,
+                       cv_id rest)
 {
     cv_id name = cv_out_join(ctx, names, out, prefix, rest);
 
-    return name != CV_NONE && cv_out_use(ctx, out, name, IN_SHSTRTAB | IN_STRTAB);
+    return name != CV_NONE && cv_out_use(ctx, out, fn, name, IN_SHSTRTAB | IN_STRTAB);
+}
+
+cv_id cv_out_owner(const cv_part_out *out, cv_id osec)
+{
+    const cv_osec *section = cv_osecs_get(&out->osec, osec);
+
+    return section->fn != CV_NONE || section->infosec == CV_NONE
+               ? section->fn
+               : cv_osecs_get(&out->osec, section->infosec)->fn;
 }
 
 cv_id cv_out_new_osym(cv_ctx *ctx, cv_part_out *out, const cv_osym *proto)
@@ -74,7 +88,8 @@ cv_new_section cv_out_section(const cv_link_options *options, cv_role role, cv_g
 {
     const cv_section_facts *facts = cv_section_facts_of(role);
 
-    return (cv_new_section){ .group = group,
+    return (cv_new_section){ .fn = CV_NONE,
+                             .group = group,
                              .type = options->relocatable ? facts->type_rel : facts->type_exe,
                              .flags = facts->flags,
                              .align = facts->align == 0 ? 1 : facts->align, /* until there is data */
@@ -109,12 +124,12 @@ cv_id cv_out_new_osec(cv_ctx *ctx, const cv_link_options *options, cv_part_names
     cv_builder_init(&osec.bytes, &ctx->mem);
     ok = out->osec.count < CV_NONE && cv_osecs_push(&ctx->mem, &out->osec, osec);
     if (ok && section->named)
-        ok = cv_out_use(ctx, out, section->name, IN_SHSTRTAB);
+        ok = cv_out_use(ctx, out, section->fn, section->name, IN_SHSTRTAB);
     if (ok && section->rel_name) /* a name between the two tables */
-        ok = cv_out_use_joined(ctx, names, out, cv_gen_has(options->gen, CV_GEN_BANK_RELA) ? ".rela" : ".rel",
-                               section->name);
+        ok = cv_out_use_joined(ctx, names, out, section->fn,
+                               cv_gen_has(options->gen, CV_GEN_BANK_RELA) ? ".rela" : ".rel", section->name);
     if (ok && section->named)
-        ok = cv_out_use(ctx, out, section->name, IN_STRTAB);
+        ok = cv_out_use(ctx, out, section->fn, section->name, IN_STRTAB);
     if (ok && section->symbol)
         ok = section_symbol(ctx, out, id);
     if (!ok)

@@ -157,10 +157,21 @@ CV_VEC(cv_fn_memories, cv_fn_memory);
 /* What has a name in the output. */
 typedef struct cv_named {
     cv_id osym, osec;
+    cv_id user[2];    /* function of the last use in .shstrtab, in .strtab */
     uint32_t strings; /* 1: in .shstrtab, 2: in .strtab */
+    bool forgotten;   /* a dead function took it along */
 } cv_named;
 
 CV_VEC(cv_nameds, cv_named);
+
+/* A place among the names of a table. Local functions of several inputs have one name, and each has its own
+ * place there: a dead one takes only its own along. */
+typedef struct cv_name_use {
+    cv_id name; /* CV_NONE: forgotten */
+    cv_id fn;   /* whose name, or whose section's; CV_NONE: of no function */
+} cv_name_use;
+
+CV_VEC(cv_name_uses, cv_name_use);
 
 /* Where a name stands in the tables of names; 0: nowhere. */
 typedef struct cv_name_place {
@@ -209,10 +220,10 @@ struct cv_part_out {
     cv_irels irel;
     bool any_gone; /* some relocation went with what it patched */
     cv_lparts part;
-    cv_u32s sh_names, str_names; /* names in the order of their first use */
-    cv_u32s locals, globals;     /* osyms */
-    cv_u32s info_order;          /* code sections in the order of their .nv.info */
-    cv_u32s const0;              /* .nv.constant0 sections */
+    cv_name_uses sh_names, str_names; /* in the order of the output, each name once for each function */
+    cv_u32s locals, globals;          /* osyms */
+    cv_u32s info_order;               /* code sections in the order of their .nv.info */
+    cv_u32s const0;                   /* .nv.constant0 sections */
     cv_id tkinfo, cuinfo, info, compat, callgraph, prototype, action, debug_shared, frames, bank3;
     cv_id bank_size; /* the symbol that stands for the size of bank 3 */
     cv_id lines[2];  /* .debug_line, .nv_debug_line_sass where they were made anew */
@@ -296,14 +307,18 @@ static inline CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id o
 CV_MUST bool cv_out_name_room(cv_ctx *ctx, const cv_part_names *names, cv_part_out *out);
 CV_MUST cv_id cv_out_join(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const char *prefix,
                           cv_id rest);
-/* which: 1 .shstrtab, 2 .strtab, 3 both. */
-CV_MUST bool cv_out_use(cv_ctx *ctx, cv_part_out *out, cv_id name, unsigned which);
-CV_MUST bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const char *prefix,
-                               cv_id rest);
+/* which: 1 .shstrtab, 2 .strtab, 3 both. fn: the function that takes the name along when it is dead, or
+ * CV_NONE. */
+CV_MUST bool cv_out_use(cv_ctx *ctx, cv_part_out *out, cv_id fn, cv_id name, unsigned which);
+CV_MUST bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, cv_id fn,
+                               const char *prefix, cv_id rest);
+/* The function that a section of the output belongs to: its code, a bank of it; CV_NONE: to none. */
+cv_id cv_out_owner(const cv_part_out *out, cv_id osec);
 CV_MUST cv_id cv_out_new_osym(cv_ctx *ctx, cv_part_out *out, const cv_osym *proto);
 
 typedef struct cv_new_section {
     cv_id name;
+    cv_id fn; /* that its name goes with; CV_NONE: it belongs to no function */
     cv_group group;
     uint32_t type;
     uint64_t flags, align, entsize;
@@ -321,9 +336,9 @@ CV_MUST bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id is
 CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name);
 #define cv_l_name_room(view_)       cv_out_name_room((view_)->ctx, (view_)->names, (view_)->out)
 #define cv_l_out_join(view_, ...)   cv_out_join((view_)->ctx, (view_)->names, (view_)->out, __VA_ARGS__)
-#define cv_l_use_sh(view_, name)    cv_out_use((view_)->ctx, (view_)->out, (name), 1)
-#define cv_l_use_str(view_, name)   cv_out_use((view_)->ctx, (view_)->out, (name), 2)
-#define cv_l_use_both(view_, name)  cv_out_use((view_)->ctx, (view_)->out, (name), 3)
+#define cv_l_use_sh(view_, name)    cv_out_use((view_)->ctx, (view_)->out, CV_NONE, (name), 1)
+#define cv_l_use_str(view_, ...)    cv_out_use((view_)->ctx, (view_)->out, __VA_ARGS__, 2)
+#define cv_l_use_both(view_, ...)   cv_out_use((view_)->ctx, (view_)->out, __VA_ARGS__, 3)
 #define cv_l_use_joined(view_, ...) cv_out_use_joined((view_)->ctx, (view_)->names, (view_)->out, __VA_ARGS__)
 #define cv_l_new_osym(view_, proto) cv_out_new_osym((view_)->ctx, (view_)->out, (proto))
 #define cv_l_section(view_, ...)    cv_out_section((view_)->options, __VA_ARGS__)

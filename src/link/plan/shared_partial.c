@@ -98,7 +98,7 @@ static cuvet_status make_instance(const cv_view_shared_memory *view, cv_u32s *in
     osym.name = cv_l_out_join(view, "externsharedinstance", view->names->empty);
     id = osym.name == CV_NONE ? CV_NONE : cv_l_new_osym(view, &osym);
     if (id == CV_NONE || !cv_u32s_push(&view->ctx->mem, &view->out->locals, id) ||
-        !cv_l_use_str(view, osym.name))
+        !cv_l_use_str(view, CV_NONE, osym.name))
         return cv_l_nomem(view);
     *cv_u32s_at(instance, fn) = id;
     return CUVET_OK;
