@@ -4,15 +4,15 @@
 
 .PHONY: install uninstall dist sbom check-install
 
-$(BUILD)/cuvet.pc: cuvet.pc.in FORCE
+# Files that say where the others were installed, each from its template with the words between @ replaced.
+CMAKEDIR  ?= $(LIBDIR)/cmake/cuvet
+UNITDIR   ?= $(PREFIX)/lib/systemd/user
+FILLED    := $(addprefix $(BUILD)/,cuvet.pc cuvet-worker.pc cuvet-config.cmake cuvet-config-version.cmake cuvet.service)
+vpath %.in contrib/cmake contrib/systemd
+$(FILLED): $(BUILD)/%: %.in FORCE
 	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' cuvet.pc.in > $@
-
-$(BUILD)/cuvet-worker.pc: cuvet-worker.pc.in FORCE
-	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' cuvet-worker.pc.in > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BINDIR@|$(BINDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # Section 3 comes from the comments of the headers. Without Python there is none, and that is said.
 .PHONY: man3
@@ -21,7 +21,7 @@ man3: ## manual pages of the library, in $(BUILD)/man
 	@if command -v $(PYTHON) > /dev/null; then $(PYTHON) tools/gen_man3.py $(BUILD)/man; \
 	else echo "man3: no $(PYTHON), no manual pages of the library"; fi
 
-install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the worker, the libraries, headers, cuvet.pc, manual pages, completions (DESTDIR, PREFIX)
+install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, cuvet.pc, the CMake package, manual pages, completions, systemd units (DESTDIR, PREFIX)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/cuvet'
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
 	$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/cuvet/compat'
@@ -38,6 +38,9 @@ install: all man3 $(BUILD)/cuvet.pc $(BUILD)/cuvet-worker.pc ## the command, the
 	$(INSTALL) -m 644 $(BUILD)/cuvet-worker.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	$(INSTALL) -m 644 include/cuvet/*.h '$(DESTDIR)$(INCLUDEDIR)/cuvet/'
 	$(INSTALL) -m 644 $(BUILD)/cuvet.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
+	$(INSTALL) -d '$(DESTDIR)$(CMAKEDIR)' '$(DESTDIR)$(UNITDIR)'
+	$(INSTALL) -m 644 $(BUILD)/cuvet-config.cmake $(BUILD)/cuvet-config-version.cmake '$(DESTDIR)$(CMAKEDIR)/'
+	$(INSTALL) -m 644 $(BUILD)/cuvet.service contrib/systemd/cuvet.socket '$(DESTDIR)$(UNITDIR)/'
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
 	$(INSTALL) -D -m 644 completions/_cuvet '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet'
 	$(INSTALL) -D -m 644 completions/cuvet.fish '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
@@ -55,6 +58,9 @@ uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
+	rm -f '$(DESTDIR)$(CMAKEDIR)/cuvet-config.cmake' '$(DESTDIR)$(CMAKEDIR)/cuvet-config-version.cmake' \
+	    '$(DESTDIR)$(UNITDIR)/cuvet.service' '$(DESTDIR)$(UNITDIR)/cuvet.socket'
+	-@rmdir '$(DESTDIR)$(CMAKEDIR)' 2>/dev/null || true
 	@for h in include/cuvet/*.h; do rm -f "$(DESTDIR)$(INCLUDEDIR)/cuvet/$$(basename "$$h")" || exit 1; done
 	@for s in 1 3 5; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    rm -f "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
