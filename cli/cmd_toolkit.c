@@ -31,25 +31,29 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static bool is_there(const char *folder, const char *name)
+static bool is_there(const char *folder, const char *name, int mode)
 {
     char *path = join(folder, name);
-    bool there = path && access(path, X_OK) == 0;
+    bool there = path && access(path, mode) == 0;
 
     free(path);
     return there;
 }
 
-/* A folder is a toolkit when its driver and its linker are there. @return its real path, or NULL */
+/* A folder is a toolkit when its driver, what that reads, and its linker are there: beside a script that
+ * starts the driver of another folder there is no profile. @return its real path, or NULL */
 static char *toolkit_at(const char *folder)
 {
-    return is_there(folder, "bin/" DRIVER) && is_there(folder, "bin/nvlink") ? realpath(folder, NULL) : NULL;
+    return is_there(folder, "bin/" DRIVER, X_OK) && is_there(folder, "bin/" DRIVER ".profile", R_OK) &&
+                   is_there(folder, "bin/nvlink", X_OK)
+               ? realpath(folder, NULL)
+               : NULL;
 }
 
 /* "/opt/cuda/bin/nvcc", which may be a link: "/opt/cuda" */
-static char *toolkit_of_driver(const char *folder)
+static char *toolkit_of_driver(const char *path)
 {
-    char *path = join(folder, DRIVER), *driver = path ? realpath(path, NULL) : NULL, *found = NULL;
+    char *driver = realpath(path, NULL), *found = NULL;
 
     for (unsigned i = 0; i < 2 && driver; i++) {
         char *slash = strrchr(driver, '/');
@@ -60,25 +64,66 @@ static char *toolkit_of_driver(const char *folder)
     if (driver && *driver)
         found = toolkit_at(driver);
     free(driver);
-    free(path);
     return found;
 }
 
+/* The driver that a script names, as distributions and machines with several toolkits have it on PATH: its
+ * first word that is a whole path to one. */
+static char *named_in_script(const char *path)
+{
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    char *found = NULL, *rest = text;
+
+    if (fd >= 0)
+        (void)close(fd); /* it was read */
+    if (size < 2 || text[0] != '#' || text[1] != '!')
+        return NULL;
+    text[size] = '\0';
+    for (const char *word; !found && (word = strsep(&rest, " \t\r\n\"';=")) != NULL;) {
+        size_t len = strlen(word), tail = strlen("/" DRIVER);
+
+        if (*word == '/' && len > tail && strcmp(word + len - tail, "/" DRIVER) == 0)
+            found = strdup(word);
+    }
+    return found;
+}
+
+/* Of the driver that a shell would start. */
 static char *toolkit_on_path(void)
 {
     const char *path = getenv("PATH");
-    char *all = strdup(path ? path : ""), *rest = all, *found = NULL;
+    char *all = strdup(path ? path : ""), *rest = all, *driver = NULL, *found = NULL;
 
-    for (const char *folder; !found && (folder = strsep(&rest, ":")) != NULL;) {
-        if (*folder && is_there(folder, DRIVER))
-            found = toolkit_of_driver(folder);
+    for (const char *folder; !driver && (folder = strsep(&rest, ":")) != NULL;) {
+        if (*folder && is_there(folder, DRIVER, X_OK))
+            driver = join(folder, DRIVER);
     }
     free(all);
+    if (driver)
+        found = toolkit_of_driver(driver);
+    if (driver && !found) {
+        char *named = named_in_script(driver);
+
+        found = named ? toolkit_of_driver(named) : NULL;
+        free(named);
+        if (!found)
+            cli_complain(driver, "no toolkit is around it: " DRIVER
+                                 ".profile or nvlink is not beside it, nor beside a " DRIVER
+                                 " that it names; --from names one");
+    } else if (!driver) {
+        found = toolkit_at("/usr/local/cuda");
+        if (!found)
+            cli_complain(NULL, "no toolkit found by $CUDA_HOME, " DRIVER
+                               " on PATH or /usr/local/cuda; --from names one");
+    }
+    free(driver);
     return found;
 }
 
-/* The first that is there: as asked for, $CUDA_HOME, the one whose driver a shell would start, the usual
- * place. */
+/* The first that is there: as asked for, $CUDA_HOME, the one whose driver a shell would start, and where
+ * there is none the usual place. */
 static char *find_toolkit(const char *asked)
 {
     const char *home = getenv("CUDA_HOME");
@@ -87,19 +132,13 @@ static char *find_toolkit(const char *asked)
     if (asked) {
         found = toolkit_at(asked);
         if (!found)
-            cli_complain(asked, "no toolkit: it has no bin/" DRIVER " or no bin/nvlink");
+            cli_complain(asked,
+                         "no toolkit: it has no bin/" DRIVER ", no bin/" DRIVER ".profile or no bin/nvlink");
         return found;
     }
     if (home && *home)
         found = toolkit_at(home);
-    if (!found)
-        found = toolkit_on_path();
-    if (!found)
-        found = toolkit_at("/usr/local/cuda");
-    if (!found)
-        cli_complain(NULL, "no toolkit found by $CUDA_HOME, " DRIVER
-                           " on PATH or /usr/local/cuda; --from names one");
-    return found;
+    return found ? found : toolkit_on_path();
 }
 
 static bool is_dots(const char *name)

@@ -392,6 +392,34 @@ def where_a_toolkit_is_looked_for():
 
 
 @test
+def a_driver_on_path_that_is_a_script():
+    """It starts that of a toolkit elsewhere, and links to what lies beside the script would be no shadow: nvcc would go on with nvlink."""
+    real, where = toolkit(), scratch()
+    away = os.path.join(where, "away")
+    os.mkdir(away)
+
+    def asked(name, text):
+        for tool in ("nvcc", "nvlink"):
+            with open(os.path.join(away, tool), "w", encoding="ascii") as f:
+                f.write(text)
+            os.chmod(os.path.join(away, tool), 0o755)
+        return cuvet("toolkit", os.path.join(where, name), env={"CUDA_HOME": "", "PATH": away + os.pathsep + os.environ["PATH"]})
+
+    driver = os.path.join(real, "bin", "nvcc")
+    for number, text in enumerate(("#!/bin/sh\nexec %s \"$@\"\n", "#!/bin/bash\nexport X=1\nexec '%s' $@", "#!/bin/sh\n# not /nvcc\nREAL=%s; exec $REAL \"$@\"\n")):
+        name = "shadow%d" % number
+        r = asked(name, text % driver)
+        equal((r.rc, r.err), (CLEAN, ""), text)
+        equal(os.readlink(os.path.join(where, name, "bin", "nvcc")), driver)
+    for text in ("#!/bin/sh\nexec $(which -a nvcc | tail -n 1)\n", "#!/bin/sh\nexec /nowhere/bin/nvcc\n", "#!", "", "\177ELF" + driver,
+                 "#!/bin/sh\nexec %s/nvcc\n" % away):
+        r = asked("none", text)
+        equal(r.rc, IO, text)
+        assert "no toolkit is around it" in r.err, r.err
+        assert not os.path.exists(os.path.join(where, "none")), text
+
+
+@test
 def shadows_that_cannot_be_made():
     real, where = toolkit(), scratch()
     full = os.path.join(where, "full")
