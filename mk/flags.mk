@@ -63,7 +63,8 @@ comma      := ,
 LIB_LIBS   := -llz4 -lzstd -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
 CLI_LIBS   := -ldl
-# CODECS=static links the decompressors into the command: it starts sooner, and must be built again when they change.
+# CODECS=static links the decompressors into the command and libcuvet.so: it starts sooner, and must be built again when they
+# change.
 CODECS     ?= shared
 # The C library before the others: the loader looks for each name in this order, and nearly all are there.
 CODEC_LIBS := $(if $(filter static,$(CODECS)),-Wl$(comma)-Bstatic -llz4 -lzstd -Wl$(comma)-Bdynamic -pthread,-lc $(LIB_LIBS))

@@ -61,11 +61,13 @@ $(foreach d,$(LAYER_DIRS),$(if $(wildcard src/$(d)/*.c),$(eval $(call layer_rule
 $(BUILD)/libcuvet.a: $(LIB_OBJS) $(BUILD)/.lib-sources
 	$(call archive,$(LIB_OBJS))
 
-$(BUILD)/libcuvet.so.$(SOVERSION): $(LIB_OBJS) $(EXPORTS) $(BUILD)/.lib-sources
+# Static decompressors are hidden by the list of exports.
+SO_LIBS     = $(if $(filter static,$(CODECS)),$(CODEC_LIBS),$(LIB_LIBS))
+$(BUILD)/libcuvet.so.$(SOVERSION): $(LIB_OBJS) $(EXPORTS) $(BUILD)/.lib-sources $(BUILD)/.codecs
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -Wl,-soname,libcuvet.so.$(SOVERSION) \
 	    -Wl,--version-script=$(EXPORTS) $(SO_NO_UNDEF) \
-	    -o $@ $(LIB_OBJS) $(LIB_LIBS)
+	    -o $@ $(LIB_OBJS) $(SO_LIBS)
 
 $(BUILD)/libcuvet.so: $(BUILD)/libcuvet.so.$(SOVERSION)
 	@ln -sf libcuvet.so.$(SOVERSION) $@
