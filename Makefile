@@ -46,6 +46,7 @@ include mk/gates.mk
 include mk/bench.mk
 include mk/install.mk
 include mk/database.mk
+include mk/python.mk
 
 all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
 

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The Python package as a stranger gets it: a source distribution, a wheel that is built from that alone, and an empty
+# environment in which the wheel is installed, tested against the command, and read by mypy.
+# Ends with 77 where there is no venv or no package index. Objects of the library stay in BUILD/python for the next time.
+# usage: check_python.sh PYTHON BUILD
+set -eu
+python=$1
+mkdir -p "$2/python"
+build=$(cd "$2" && pwd)
+dir=$build/python
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
+unset PYTHONPATH CUVET_LIBRARY CUVET_CODECS
+
+skip() { echo "SKIPPED: $1"; exit 77; }
+say() { echo "python: $*"; }
+
+rm -rf "$dir/tools" "$dir/empty" "$dir/tree" "$dir/source" "$dir/dist"
+"$python" -m venv "$dir/tools" > "$dir/log" 2>&1 || skip "needs $python with venv (Debian: python3-venv)"
+"$dir/tools/bin/pip" install -q --retries 1 --timeout 20 'setuptools>=77.0.3' build cffi > "$dir/log" 2>&1 ||
+    skip "needs a package index: $(tail -n 1 "$dir/log")"
+
+# A copy: a build of Python leaves files beside its sources.
+mkdir -p "$dir/tree" "$dir/dist"
+tar cf - --exclude=__pycache__ --exclude='*.egg-info' --exclude=python/build --exclude='libcuvet.so.*' \
+    --exclude=_declarations.py Makefile LICENSE deps.def mk include spec src tools docs/python.md python | (cd "$dir/tree" && tar xf -)
+"$dir/tools/bin/python" -m build -q --sdist --no-isolation -o "$dir/dist" "$dir/tree/python" > "$dir/log" 2>&1 ||
+    { cat "$dir/log"; exit 1; }
+mkdir "$dir/source"
+tar xzf "$dir"/dist/cuvet-*.tar.gz -C "$dir/source" --strip-components=1
+CUVET_BUILD=$dir/library "$dir/tools/bin/pip" wheel -q --no-deps --no-build-isolation -w "$dir/dist" "$dir/source" > "$dir/log" 2>&1 ||
+    { cat "$dir/log"; exit 1; }
+wheel=$(basename "$dir"/dist/*.whl)
+case $wheel in cuvet-*-py3-none-linux_"$(uname -m)".whl) ;; *) say "$wheel: not the tag of this machine"; exit 1 ;; esac
+
+"$python" -m venv --without-pip "$dir/empty"
+pip() { "$dir/tools/bin/pip" --python "$dir/empty/bin/python" "$@"; }
+pip install -q "$dir/dist/$wheel"
+cd "$dir"
+library=$("$dir/empty/bin/python" -c 'import cuvet._library as it; print(it._path())')
+case $library in "$dir"/empty/*) ;; *) say "$library: not that of the wheel"; exit 1 ;; esac
+# Nothing but the C library is asked of the system.
+if ldd "$library" | grep -E 'lz4|zstd|not found'; then say "the library in the wheel is not complete"; exit 1; fi
+say "$wheel: installed in an empty environment, $(wc -c < "$library") bytes of library"
+
+pip install -q pytest mypy types-cffi > "$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+cd - > /dev/null
+tests=$(cd python/tests && pwd)
+(cd "$dir" && "$dir/empty/bin/mypy" --config-file "$tests/../pyproject.toml" --cache-dir "$dir/mypy" -p cuvet)
+(cd "$tests" && "$dir/empty/bin/mypy" --config-file ../pyproject.toml --cache-dir "$dir/mypy" .)
+CUVET=$build/cuvet "$dir/empty/bin/python" -m pytest -q -rs -p no:cacheprovider --rootdir "$tests/.." "$tests"
