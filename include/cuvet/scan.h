@@ -140,7 +140,8 @@ extern "C" {
 /** Begin a scan. @param src copied; what it points to must stay valid until destroy.
  *  @param opt NULL: FULL, one job.
  *  @return CUVET_OK · CUVET_E_NULL · CUVET_E_USAGE · CUVET_E_ARCH · CUVET_E_NOMEM ·
- *          CUVET_E_LIMIT (the input is too large; a diagnostic says so). */
+ *          CUVET_E_LIMIT (memory; a diagnostic says so). Of an input above limits.input there is a scan: that
+ *          is its one finding, and its verdict is CUVET_V_LIMIT. */
 CUVET_API CUVET_MUST cuvet_status cuvet_scan_create(cuvet_ctx *ctx, const cuvet_source *src,
                                                     const cuvet_scan_options *opt, cuvet_scan *out);
 /** Examine the first pieces now and keep what is found for cuvet_scan_next(), which gives the same items and
