@@ -73,7 +73,7 @@ class BuildWithLibrary(build_py):
         library = os.path.join(build, "libcuvet.so." + of_makefile("SOVERSION"))
         codecs = os.environ.get("CUVET_CODECS", "static")
         command = shlex.split(os.environ.get("MAKE", "make")) + [
-            "-C", ROOT, "-j%d" % (os.cpu_count() or 1), "BUILD=" + build, "CODECS=" + codecs, library]
+            "-C", ROOT, "-j%d" % (os.cpu_count() or 1), "BUILD=" + build, "MODE=release", "CODECS=" + codecs, library]
         # A make around us (`make check-python`) has options and a build folder of its own.
         env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
         # Without what is for debuggers, which would be three quarters of the package.
