@@ -10,15 +10,22 @@ python=$1
 mkdir -p "$2/python"
 build=$(cd "$2" && pwd)
 dir=$build/python
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_COMPILE=1 PYTHONDONTWRITEBYTECODE=1
 unset PYTHONPATH CUVET_LIBRARY CUVET_CODECS
 
 skip() { echo "SKIPPED: $1"; exit 77; }
 say() { echo "python: $*"; }
 
-rm -rf "$dir/tools" "$dir/empty" "$dir/tree" "$dir/source" "$dir/dist"
-"$python" -m venv "$dir/tools" > "$dir/log" 2>&1 || skip "needs $python with venv (Debian: python3-venv)"
-"$dir/tools/bin/pip" install -q --retries 1 --timeout 20 'setuptools>=77.0.3' build cffi > "$dir/log" 2>&1 ||
+rm -rf "$dir/empty" "$dir/tree" "$dir/source" "$dir/dist" "$dir/index"
+# What builds the wheel is the same each time; what it is installed into is new.
+if ! "$dir/tools/bin/python" -c 'import setuptools.command.bdist_wheel, build, cffi' > "$dir/log" 2>&1; then
+    rm -rf "$dir/tools"
+    "$python" -m venv "$dir/tools" > "$dir/log" 2>&1 || skip "needs $python with venv (Debian: python3-venv)"
+    "$dir/tools/bin/pip" install -q --retries 1 --timeout 20 'setuptools>=77.0.3' build cffi > "$dir/log" 2>&1 ||
+        skip "needs a package index: $(tail -n 1 "$dir/log")"
+fi
+# All that the empty environment will need: from here on a failure is one.
+"$dir/tools/bin/pip" download -q --retries 1 --timeout 20 -d "$dir/index" cffi pytest mypy types-cffi > "$dir/log" 2>&1 ||
     skip "needs a package index: $(tail -n 1 "$dir/log")"
 
 # A copy: a build of Python leaves files beside its sources.
@@ -35,8 +42,11 @@ wheel=$(basename "$dir"/dist/*.whl)
 case $wheel in cuvet-*-py3-none-linux_"$(uname -m)".whl) ;; *) say "$wheel: not the tag of this machine"; exit 1 ;; esac
 
 "$python" -m venv --without-pip "$dir/empty"
-pip() { "$dir/tools/bin/pip" --python "$dir/empty/bin/python" "$@"; }
-pip install -q "$dir/dist/$wheel"
+install() {
+    "$dir/tools/bin/pip" --python "$dir/empty/bin/python" install -q --no-index --find-links "$dir/index" "$@" > "$dir/log" 2>&1 ||
+        { cat "$dir/log"; exit 1; }
+}
+install "$dir/dist/$wheel"
 cd "$dir"
 library=$("$dir/empty/bin/python" -c 'import cuvet._library as it; print(it._path())')
 case $library in "$dir"/empty/*) ;; *) say "$library: not that of the wheel"; exit 1 ;; esac
@@ -44,7 +54,7 @@ case $library in "$dir"/empty/*) ;; *) say "$library: not that of the wheel"; ex
 if ldd "$library" | grep -E 'lz4|zstd|not found'; then say "the library in the wheel is not complete"; exit 1; fi
 say "$wheel: installed in an empty environment, $(wc -c < "$library") bytes of library"
 
-pip install -q pytest mypy types-cffi > "$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+install pytest mypy types-cffi
 cd - > /dev/null
 tests=$(cd python/tests && pwd)
 (cd "$dir" && "$dir/empty/bin/mypy" --config-file "$tests/../pyproject.toml" --cache-dir "$dir/mypy" -p cuvet)

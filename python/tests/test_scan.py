@@ -284,7 +284,8 @@ def test_the_gil_is_released() -> None:
         ticks[0] += 1
         done.wait(0.001)
     worker.join()
-    assert between[0] > 5, between
+    # 150 where it was measured; with calls that keep the GIL up to 7.
+    assert between[0] > 25, between
 
 
 def resident() -> int:
@@ -315,7 +316,7 @@ def test_nothing_is_left_by_failures() -> None:
     for _ in range(200):
         fail()
     assert len(os.listdir("/proc/self/fd")) == files
-    # A context that is left has 64 KiB and more: 1,200 of them would be 75 MiB.
+    # Contexts that are left would be 36 MiB.
     assert resident() - memory < 8 << 20
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Iterator, Protocol, Union
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+else:
+    Buffer = Union[bytes, bytearray, memoryview]
 
 from cuvet._library import ffi, lib, sized
 
@@ -23,7 +25,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-Source = Union["Buffer", "os.PathLike[str]", str, Readable]
+Source = Union[Buffer, "os.PathLike[str]", str, Readable]
 """The bytes themselves, the name of a file, or a binary file object, which is read from where it stands to its end."""
 
 
