@@ -52,10 +52,13 @@ static void on_compiler_log(void *user, const char *file, const char *member, co
 static cv_jit_result open_compiler(cv_jit_link *link)
 {
     cuvet_external external = { .size = sizeof(external), .path = secure_getenv("CUVET_PTXAS") };
+    const char *folder = secure_getenv("TMPDIR");
     cuvet_status status;
 
     if (!external.path || external.path[0] == '\0')
         return CV_JIT_SUCCESS;
+    if (folder && folder[0] == '/') /* a relative one would be another place for the child */
+        external.directory = folder;
     link->compiler.size = sizeof(link->compiler);
     status = cuvet_compiler_external(&external, NULL, &link->compiler);
     if (status != CUVET_OK) {

@@ -199,7 +199,12 @@ def ptx_needs_the_compiler_that_the_environment_names():
     fake = os.path.join(BUILD, "tests", "fake_compiler")
     run = Link(["-arch=sm_90"], ptx, env={"CUVET_PTXAS": fake})
     equal(run.adds, [PTX_COMPILE], run.text)
+    assert "CV-INPUT-010" in run.errors, run.errors
     run = Link(["-arch=sm_90"], ptx, env={"CUVET_PTXAS": "/nonexistent/ptxas"})
+    equal(run.adds, [PTX_COMPILE], run.text)
+    assert "CV-COMPILE-008" in run.errors, run.errors
+    # Its folder is made in TMPDIR.
+    run = Link(["-arch=sm_90"], ptx, env={"CUVET_PTXAS": fake, "TMPDIR": "/nonexistent"})
     equal(run.adds, [PTX_COMPILE], run.text)
     assert "CV-COMPILE-008" in run.errors, run.errors
     run = Link(["-arch=sm_90"], ptx, env={"CUVET_PTXAS": "ptxas"})
