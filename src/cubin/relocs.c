@@ -173,7 +173,7 @@ static void check_code(const reloc_batch *batch, uint64_t index, const cv_elf_re
 /* In code the low bits of a place are empty, too. */
 static bool is_empty_rest(const reloc_batch *batch, const cv_reloc_facts *facts)
 {
-    return batch->insn && cv_reloc_has(facts, CV_USE_REST) && !batch->ctx->no_contents;
+    return batch->insn && cv_reloc_has(facts, CV_USE_REST);
 }
 
 static void check_rest(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
@@ -263,7 +263,8 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
         entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
     if (batch->insn && !plain)
         check_code(batch, index, reloc, facts);
-    check_empty(batch, index, reloc, facts, info, other);
+    if (!batch->ctx->no_contents)
+        check_empty(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, other, shndx);
     else
