@@ -223,9 +223,12 @@ static void check_filled(const reloc_batch *batch, uint64_t index, const cv_elf_
 CV_INLINE void check_empty(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                            const cv_reloc_facts *facts, uint8_t info, uint8_t other)
 {
-    cv_pair there = cv_pair_at(batch->target, reloc->off);
     cv_reloc_bits bits = cv_reloc_empty_of(reloc->type);
+    cv_pair there;
 
+    if (batch->ctx->no_contents)
+        return;
+    there = cv_pair_at(batch->target, reloc->off);
     if (CV_UNLIKELY(((there.low & bits.low) | (there.high & bits.high)) != 0))
         check_filled(batch, index, reloc, facts, info, other);
 }
@@ -263,8 +266,7 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
         entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
     if (batch->insn && !plain)
         check_code(batch, index, reloc, facts);
-    if (!batch->ctx->no_contents)
-        check_empty(batch, index, reloc, facts, info, other);
+    check_empty(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, other, shndx);
     else
