@@ -6,7 +6,7 @@ enum { IN_SHSTRTAB = 1, IN_STRTAB = 2 };
 
 bool cv_out_name_room(cv_ctx *ctx, const cv_part_names *names, cv_part_out *out)
 {
-    static const cv_named NOTHING = { CV_NONE, CV_NONE, { CV_NONE, CV_NONE }, 0, false };
+    static const cv_named NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE, 0, false };
 
     if (!cv_nameds_room(&ctx->mem, &out->by_name, names->set.list.cap)) /* as many as names have room for */
         return false;
@@ -26,7 +26,7 @@ cv_id cv_out_join(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, const cha
 static bool use(cv_ctx *ctx, cv_part_out *out, cv_name_use place, unsigned which)
 {
     cv_named *entry = cv_l_named_at(out, place.name);
-    cv_id *user = &entry->user[which == IN_STRTAB];
+    cv_id *user = which == IN_STRTAB ? &entry->str_user : &entry->sh_user;
 
     if ((entry->strings & which) && *user == place.fn)
         return true;

@@ -157,9 +157,9 @@ CV_VEC(cv_fn_memories, cv_fn_memory);
 /* What has a name in the output. */
 typedef struct cv_named {
     cv_id osym, osec;
-    cv_id user[2];    /* function of the last use in .shstrtab, in .strtab */
-    uint32_t strings; /* 1: in .shstrtab, 2: in .strtab */
-    bool forgotten;   /* a dead function took it along */
+    cv_id sh_user, str_user; /* function of the last use in .shstrtab, in .strtab */
+    uint32_t strings;        /* 1: in .shstrtab, 2: in .strtab */
+    bool forgotten;          /* a dead function took it along */
 } cv_named;
 
 CV_VEC(cv_nameds, cv_named);
