@@ -67,27 +67,40 @@ static char *toolkit_of_driver(const char *path)
     return found;
 }
 
-/* The driver that a script names, as distributions and machines with several toolkits have it on PATH: its
- * first word that is a whole path to one. */
+/* The first word of a line that is a whole path to a driver; NULL: none is. */
+static const char *named_in_line(char *line)
+{
+    const size_t tail = strlen("/" DRIVER);
+
+    for (const char *word; (word = strsep(&line, " \t\r\"';=")) != NULL;) {
+        size_t len = strlen(word);
+
+        if (*word == '/' && len > tail && strcmp(word + len - tail, "/" DRIVER) == 0)
+            return word;
+    }
+    return NULL;
+}
+
+/* The driver that a script names outside of comments, as distributions and machines with several toolkits
+ * have one on PATH. */
 static char *named_in_script(const char *path)
 {
     char text[4096];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    char *found = NULL, *rest = text;
+    const char *found = NULL;
+    char *rest = text;
 
     if (fd >= 0)
         (void)close(fd); /* it was read */
     if (size < 2 || text[0] != '#' || text[1] != '!')
         return NULL;
     text[size] = '\0';
-    for (const char *word; !found && (word = strsep(&rest, " \t\r\n\"';=")) != NULL;) {
-        size_t len = strlen(word), tail = strlen("/" DRIVER);
-
-        if (*word == '/' && len > tail && strcmp(word + len - tail, "/" DRIVER) == 0)
-            found = strdup(word);
+    for (char *line; !found && (line = strsep(&rest, "\n")) != NULL;) {
+        line += strspn(line, " \t");
+        found = *line == '#' ? NULL : named_in_line(line);
     }
-    return found;
+    return found ? strdup(found) : NULL;
 }
 
 /* Of the driver that a shell would start. */

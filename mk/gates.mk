@@ -81,11 +81,10 @@ check-asan: ## all tests and corpora under ASan + UBSan, spans copied to islands
 INT_ONLY := $(if $(CV_FULL),.,^(unit|tests|replay|hostile)/|cli/test_(link|scan|select|dump|finalize|limits|serve|nv))
 check-int: ## all tests and corpora under clang's integer and implicit-conversion checks
 	@CV_FULL= $(SUBMAKE) MODE=int BUILD=$(BUILD)/int check-run RUNTESTS_ARGS="--only '$(INT_ONLY)' $(RUNTESTS_ARGS)"
-# No thread runs in tests/fault, which takes as long as all others: it is left to check-full.
 check-tsan: ## threads and contexts under TSan
 	@$(SUBMAKE) MODE=tsan BUILD=$(BUILD)/tsan all tests-build
-	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/unit_scan %/trap $(if $(CV_FULL),%/fault), \
-	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/(fault|trap)|cli/.*(jobs|scan|thread|par|jit)' $(RUNTESTS_ARGS)
+	@$(PYTHON) tools/runtests.py --jobs $(JOBS) --build $(BUILD)/tsan --mode tsan --unit $(filter %/unit_api %/unit_io %/unit_base %/unit_proc %/unit_scan %/fault %/trap, \
+	    $(TEST_BINS:$(BUILD)/%=$(BUILD)/tsan/%)) --scripts --only 'unit/|tests/fault|tests/trap|cli/.*(jobs|scan|thread|par|jit)' $(RUNTESTS_ARGS)
 # The corpora only: libraries that are not built with MSan (Check, nettle, jansson) would be taken for who forgot to write.
 check-msan: ## all corpora under MSan: values that nobody wrote; ends with 77 where clang has no runtime for it
 	@mkdir -p $(BUILD)

@@ -21,7 +21,7 @@ BROKEN = HOSTILE / "CV-FATBIN-014.fatbin"
 
 def test_hello_and_counters(server: str) -> None:
     with cuvet.Worker(server) as worker:
-        assert (worker.mode, worker.library) == ("fork", cuvet.__version__) and worker.cage
+        assert (worker.mode, worker.version) == ("fork", cuvet.__version__) and worker.cage
         before = worker.counters()["answered"]
         worker.scan(b"")
         assert worker.counters()["answered"] == before + 1
@@ -37,7 +37,7 @@ def test_link(server: str) -> None:
         assert (answer.status, answer.events, answer.dropped) == ("OK", here.events, 0)
         assert worker.link(PAIR, arch="sm_90", relocatable=True, kernels=["caller"]).require() == \
             cuvet.link(PAIR, arch="sm_90", relocatable=True, kernels=["caller"]).image
-        answer = worker.link([PAIR[0], cuvet.Input(PAIR[0], library=True)], arch="sm_90")
+        answer = worker.link([PAIR[0], cuvet.Input(PAIR[0], host_library=True)], arch="sm_90")
         assert (answer.status, answer.image) == ("REFUSED", None)
         with pytest.raises(cuvet.Error, match="CV-LINK-001"):
             answer.require()

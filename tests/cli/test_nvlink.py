@@ -406,7 +406,7 @@ def a_driver_on_path_that_is_a_script():
         return cuvet("toolkit", os.path.join(where, name), env={"CUDA_HOME": "", "PATH": away + os.pathsep + os.environ["PATH"]})
 
     driver = os.path.join(real, "bin", "nvcc")
-    for number, text in enumerate(("#!/bin/sh\nexec %s \"$@\"\n", "#!/bin/bash\nexport X=1\nexec '%s' $@", "#!/bin/sh\n# not /nvcc\nREAL=%s; exec $REAL \"$@\"\n")):
+    for number, text in enumerate(("#!/bin/sh\nexec %s \"$@\"\n", "#!/bin/bash\nexport X=1\nexec '%s' $@", "#!/bin/sh\n  # exec /old/bin/nvcc\nREAL=%s; exec $REAL \"$@\"\n")):
         name = "shadow%d" % number
         r = asked(name, text % driver)
         equal((r.rc, r.err), (CLEAN, ""), text)

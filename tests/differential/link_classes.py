@@ -560,12 +560,9 @@ def one_wide_program(d, mode, kernels, dead, less):
 
 
 def main():
-    for name in ("ptxas", "nvlink"):
-        if not shutil.which(name):
-            print("SKIPPED: %s is not on PATH, nothing was compared with it" % name)
-            return 77
-    if "release 13.0" not in lr.tool("nvlink", "--version").stdout.decode("latin-1"):
-        print("SKIPPED: nvlink of CUDA 13.0 is needed: its exact form is what is compared")
+    why = lr.without("ptxas", "nvlink")
+    if why:
+        print("SKIPPED: %s; nothing was compared" % why)
         return 77
     total = bad = 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:

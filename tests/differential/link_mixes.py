@@ -124,12 +124,9 @@ def table(rows):
 
 
 def main():
-    for name in ("ptxas", "nvlink"):
-        if not shutil.which(name):
-            print("SKIPPED: %s is not on PATH, nothing was compared with it" % name)
-            return 77
-    if "release 13.0" not in lr.tool("nvlink", "--version").stdout.decode("latin-1"):
-        print("SKIPPED: nvlink of CUDA 13.0 is needed: its exact form is what is compared")
+    why = lr.without("ptxas", "nvlink")
+    if why:
+        print("SKIPPED: %s; nothing was compared" % why)
         return 77
     asked = mixes()
     for arch in ARCHES:

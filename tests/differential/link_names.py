@@ -110,12 +110,9 @@ def one(seed, arch):
 
 
 def main():
-    for name in ("ptxas", "nvlink"):
-        if not shutil.which(name):
-            print("SKIPPED: %s is not on PATH, names were compared with nothing" % name)
-            return 77
-    if "release 13.0" not in lr.tool("nvlink", "--version").stdout.decode("latin-1"):
-        print("SKIPPED: nvlink of CUDA 13.0 is needed: its exact form is what is compared")
+    why = lr.without("ptxas", "nvlink")
+    if why:
+        print("SKIPPED: %s; names were compared with nothing" % why)
         return 77
     counts = collections.Counter()
     for arch in ARCHES:

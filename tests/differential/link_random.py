@@ -257,17 +257,21 @@ def program(generator, seed):
     return found
 
 
-def missing(generator):
-    if not generator or not os.path.exists(generator):
-        return "LINKCASES does not name the folder of random_programs.py"
-    for name in ("nvcc", "nvlink"):
+def without(*tools):
+    """Why there is nothing to compare with; None: the tools are there, and nvlink is the one whose exact form ours is."""
+    for name in tools:
         if not shutil.which(name):
             return name + " is not on PATH"
-    said = tool("nvlink", "--version").stdout.decode("latin-1")
-    release = re.search(r"release (\d+\.\d+)", said)
+    release = re.search(r"release (\d+\.\d+)", tool("nvlink", "--version").stdout.decode("latin-1"))
     if not release or release.group(1) != "13.0":
         return "nvlink of CUDA 13.0 is needed: its exact form is what is compared"
     return None
+
+
+def missing(generator):
+    if not generator or not os.path.exists(generator):
+        return "LINKCASES does not name the folder of random_programs.py"
+    return without("nvcc", "nvlink")
 
 
 def main():

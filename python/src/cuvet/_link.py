@@ -64,7 +64,7 @@ class Input:
     """For messages; None: the path, or "input N"."""
     system: bool = False
     """A system library: left out as a whole unless other inputs lack a function."""
-    library: bool = False
+    host_library: bool = False
     """It is no failure when it holds no device code."""
     optional: bool = False
     """Left out where it has no code for the target."""
@@ -82,7 +82,7 @@ def inputs_of(given: Inputs) -> List[Input]:
         entry = each if isinstance(each, Input) else Input(each)
         if entry.name is None:
             name = os.fsdecode(entry.source) if is_path(entry.source) else "input %d" % number  # type: ignore[arg-type]
-            entry = Input(entry.source, name, entry.system, entry.library, entry.optional)
+            entry = Input(entry.source, name, entry.system, entry.host_library, entry.optional)
         made.append(entry)
     return made
 
@@ -121,7 +121,7 @@ class _Link:
     def add(self, entry: Input) -> int:
         """Returns a status: the other inputs are looked at as well."""
         options = sized("cuvet_add_options")
-        marks = {"system": entry.system, "library": entry.library, "optional": entry.optional}
+        marks = {"system": entry.system, "library": entry.host_library, "optional": entry.optional}
         options.flags = flags_of("CUVET_ADD_", marks.keys(), marks)
         with opened(entry.source, self._context.limits) as file:
             status = lib.cuvet_linker_add_file(self._context.pointer, self.handle, file, encoded(entry.name or "", "name"), options)

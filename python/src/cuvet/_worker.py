@@ -104,7 +104,7 @@ class Worker:
         except BaseException:
             self.close()
             raise
-        self.mode, self.cage, self.library = str(hello.get("mode")), str(hello.get("cage")), str(hello.get("cuvet"))
+        self.mode, self.cage, self.version = str(hello.get("mode")), str(hello.get("cage")), str(hello.get("cuvet"))
 
     def __enter__(self) -> Worker:
         return self
@@ -267,7 +267,7 @@ def _told(entry: Input, number: int, size: int) -> Dict[str, object]:
     told: Dict[str, object] = {"fd": number, "name": entry.name, "offset": 0, "size": size}
     if entry.system:
         told["system"] = True
-    if entry.library:
+    if entry.host_library:
         told["library"] = True
     return told
 

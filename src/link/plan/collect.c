@@ -363,7 +363,7 @@ static cuvet_status collect_infos(const cv_view_collect *view, const cv_lobj *ob
         if (role_of(obj, i) != CV_ROLE_NV_INFO_FN)
             continue;
         code = isec->info < obj->n_sec ? cv_l_became(view, obj->first_sec + isec->info)->out : CV_NONE;
-        if (!cv_l_use_both(view, code == CV_NONE ? CV_NONE : cv_out_owner(view->out, code), isec->name))
+        if (!cv_l_use_both(view, cv_out_owner(view->out, code), isec->name))
             return cv_l_nomem(view);
         if (code == CV_NONE || cv_l_osec(view, code)->info_listed)
             continue;

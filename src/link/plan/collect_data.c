@@ -86,7 +86,7 @@ static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_ro
                  cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_PARAMETERS,
          bank0 = param && !view->options->relocatable;
     cv_new_section section = { .name = isec->name,
-                               .fn = code == CV_NONE ? CV_NONE : cv_out_owner(view->out, code),
+                               .fn = cv_out_owner(view->out, code),
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
                                .type = view->options->relocatable ? isec->type
                                                                   : cv_section_facts_of(role)->type_exe,

@@ -275,7 +275,9 @@ static bool forget_dead(const cv_view_layout *view)
     };
     bool ok = true;
 
-    for (cv_id i = 0; i < view->functions->fn.count && ok && !view->options->relocatable; i++) {
+    if (view->options->relocatable)
+        return true;
+    for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
         cv_id name = cv_l_fn(view, i)->name, sec = cv_l_fn_out(view, i)->sec, code;
 
         if (cv_l_fn_calls(view, i)->live)
@@ -321,7 +323,7 @@ static bool name_what_stays(const cv_view_layout *view)
     for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
         cv_id name = cv_l_osec(view, *cv_u32s_at(&view->layout->order, i))->name;
 
-        ok = (cv_l_named(view, name)->strings & 1) || cv_l_use_sh(view, name);
+        ok = (cv_l_named(view, name)->strings & 1) || cv_l_use_sh(view, CV_NONE, name);
     }
     for (uint64_t i = 0; i < view->layout->sym_order.count && ok; i++) {
         cv_id name = cv_l_osym(view, *cv_u32s_at(&view->layout->sym_order, i))->name;

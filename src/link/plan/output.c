@@ -53,8 +53,11 @@ bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, cv_i
 
 cv_id cv_out_owner(const cv_part_out *out, cv_id osec)
 {
-    const cv_osec *section = cv_osecs_get(&out->osec, osec);
+    const cv_osec *section;
 
+    if (osec == CV_NONE)
+        return CV_NONE;
+    section = cv_osecs_get(&out->osec, osec);
     return section->fn != CV_NONE || section->infosec == CV_NONE
                ? section->fn
                : cv_osecs_get(&out->osec, section->infosec)->fn;

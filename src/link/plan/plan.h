@@ -312,7 +312,8 @@ CV_MUST cv_id cv_out_join(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, c
 CV_MUST bool cv_out_use(cv_ctx *ctx, cv_part_out *out, cv_id fn, cv_id name, unsigned which);
 CV_MUST bool cv_out_use_joined(cv_ctx *ctx, cv_part_names *names, cv_part_out *out, cv_id fn,
                                const char *prefix, cv_id rest);
-/* The function that a section of the output belongs to: its code, a bank of it; CV_NONE: to none. */
+/* The function that a section of the output belongs to, as its code or a bank; CV_NONE: to none, or it is
+ * none. */
 cv_id cv_out_owner(const cv_part_out *out, cv_id osec);
 CV_MUST cv_id cv_out_new_osym(cv_ctx *ctx, cv_part_out *out, const cv_osym *proto);
 
@@ -336,7 +337,7 @@ CV_MUST bool cv_out_add_part(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id is
 CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *out, const char *name);
 #define cv_l_name_room(view_)       cv_out_name_room((view_)->ctx, (view_)->names, (view_)->out)
 #define cv_l_out_join(view_, ...)   cv_out_join((view_)->ctx, (view_)->names, (view_)->out, __VA_ARGS__)
-#define cv_l_use_sh(view_, name)    cv_out_use((view_)->ctx, (view_)->out, CV_NONE, (name), 1)
+#define cv_l_use_sh(view_, ...)     cv_out_use((view_)->ctx, (view_)->out, __VA_ARGS__, 1)
 #define cv_l_use_str(view_, ...)    cv_out_use((view_)->ctx, (view_)->out, __VA_ARGS__, 2)
 #define cv_l_use_both(view_, ...)   cv_out_use((view_)->ctx, (view_)->out, __VA_ARGS__, 3)
 #define cv_l_use_joined(view_, ...) cv_out_use_joined((view_)->ctx, (view_)->names, (view_)->out, __VA_ARGS__)
