@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of the command share: run it, read what it says, count what was tried."""
+import io
 import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import traceback
 
@@ -21,6 +23,18 @@ TESTS = []
 
 class Skip(Exception):
     pass
+
+
+def golden():
+    """(archive of corpus/link, rows of its index: name, target, options, inputs, output)"""
+    sys.path.append(os.path.join(ROOT, "tools", "corpus"))
+    import edit  # with the library: a machine may have no command named zstd
+
+    folder = os.path.join(ROOT, "corpus", "link")
+    with open(os.path.join(folder, "golden.tar.zst"), "rb") as f:
+        files = tarfile.open(fileobj=io.BytesIO(edit.unzstd(f.read())))
+    with open(os.path.join(folder, "index.tsv"), encoding="ascii") as f:
+        return files, [line.rstrip("\n").split("\t") for line in f][1:]
 
 
 class Result:

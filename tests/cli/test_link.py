@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet link: one cubin out of many inputs, or a refusal that names what is wrong; never less than what was given."""
 import glob
-import io
 import os
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import tarfile
 
 import lib_places
-from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, main, read, sample, scratch, test, write
+from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, golden, main, read, sample, scratch, test, write
 
 sys.path.append(os.path.join(ROOT, "tools", "corpus"))
 import edit  # noqa: E402
@@ -837,15 +835,9 @@ def pieces_of_constants_that_share_bytes():
 @test
 def the_suffix_of_the_target_is_listed():
     # our own note does not name a machine: CUDA_ACCELERATOR_TARGET of .nv.compat does
-    path = os.path.join(ROOT, "corpus", "link", "golden.tar.zst")
-    tar = subprocess.run(["zstd", "-dc", path], capture_output=True, check=False)
-    if tar.returncode:
-        return
-    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
-        rows = [line.rstrip("\n").split("\t") for line in f]
-    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    files, cases = golden()
     for target in ("sm_90", "sm_90a", "sm_100", "sm_100a"):
-        name, _, options, inputs, _ = [r for r in rows if r[1] == target and r[2] == "-"][0]
+        name, _, options, inputs, _ = [r for r in cases if r[1] == target and r[2] == "-"][0]
         paths = [write(files.extractfile(n).read(), n) for n in inputs.split()]
         found = write(linked(*paths, arch=target), name + ".cubin")
         equal([m["arch"] for m in cuvet("list", "--format=ndjson", found).objects("member")], [target], name)
@@ -869,12 +861,8 @@ def rows(image, kind, form):
 @test
 def what_is_counted_from_a_section_is_counted_from_its_place():
     """Compilers name variables. Where an object names the section of its variables, the loader counts from the begin of the output's."""
-    tar = subprocess.run(["zstd", "-dc", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], capture_output=True, check=False)
-    if tar.returncode:
-        return
-    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
-        case = [r for r in (line.rstrip("\n").split("\t") for line in f) if r[:3] == ["dead_code", "sm_90", "-"]][0]
-    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    files, cases = golden()
+    case = [r for r in cases if r[:3] == ["dead_code", "sm_90", "-"]][0]
     first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
     symbols = [r for _, r in rows(second, 2, "<IBBHQQ")]
     data = [i for i, (name, _) in enumerate(sections(second)) if name == b".nv.global.init"][0]
@@ -897,12 +885,8 @@ def what_is_counted_from_a_section_is_counted_from_its_place():
 @test
 def debug_data_may_name_a_symbol_that_is_nothing():
     """No compiler does it, nothing forbids it: the symbol of a debug section is made an empty one, or a variable that nothing defines."""
-    tar = subprocess.run(["zstd", "-dc", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], capture_output=True, check=False)
-    if tar.returncode:
-        return
-    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
-        case = [r for r in (line.rstrip("\n").split("\t") for line in f) if r[:3] == ["const_multi", "sm_75", "-"]][0]
-    files = tarfile.open(fileobj=io.BytesIO(tar.stdout))
+    files, cases = golden()
+    case = [r for r in cases if r[:3] == ["const_multi", "sm_75", "-"]][0]
     first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
     frames = [i for i, (name, _) in enumerate(sections(second)) if name == b".debug_frame"][0]
     at = [a for a, r in rows(second, 2, "<IBBHQQ") if r[1] == 3 and r[3] == frames][0]

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """build/compat/libnvJitLink.so.*, opened by a program that knows their documented functions alone. tests/differential/nvjitlink.py
 asks the reference the same."""
-import io
 import os
 import re
 import subprocess
 import tarfile
 
-from lib_cli import ROOT, SAMPLES, CUVET, Skip, cuvet, equal, main, scratch, test
+from lib_cli import ROOT, SAMPLES, CUVET, Skip, cuvet, equal, golden, main, scratch, test
 
 BUILD = os.path.dirname(os.path.abspath(CUVET))
 DRIVER = os.path.join(BUILD, "tests", "jit_driver")
@@ -57,20 +56,17 @@ def sample(name):
     return os.path.join(SAMPLES, name)
 
 
-def golden():
-    tar = subprocess.run(["zstd", "-dc", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], capture_output=True, check=False)
-    if tar.returncode:
-        raise Skip("SKIPPED: no zstd to unpack corpus/link")
+def unpacked():
+    """(folder with the files of the golden links, rows of their index)"""
     d = scratch()
-    with tarfile.open(fileobj=io.BytesIO(tar.stdout)) as files:
-        files.extractall(d, filter="data") if hasattr(tarfile, "data_filter") else files.extractall(d)
-    with open(os.path.join(ROOT, "corpus", "link", "index.tsv")) as f:
-        return d, [line.rstrip("\n").split("\t") for line in f][1:]
+    files, cases = golden()
+    files.extractall(d, filter="data") if hasattr(tarfile, "data_filter") else files.extractall(d)
+    return d, cases
 
 
 @test
 def golden_links_are_those_of_the_command():
-    d, rows = golden()
+    d, rows = unpacked()
     linked = refused = 0
     for name, target, options, inputs, want in rows:
         if options not in ("-", "-g", "--kernels-used=kdead"):
