@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import sys
 
 import lib_places
