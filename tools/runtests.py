@@ -7,6 +7,7 @@ is printed again at the end, so that nobody mistakes an absent tool for a passed
 """
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "hostile", "differential")
+SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
@@ -176,39 +178,63 @@ def show(job, width):
 
 
 class Kept:
-    """What passed before with the very same tree, for a run that was cut off: check-full takes more than an hour."""
+    """What passed before from the same sources, for a run that was cut off: check-full takes more than an hour.
+
+    A job is kept while its mode, its arguments and all tracked files are the same, where neither documents count nor
+    the scripts of other jobs. Gates run other jobs and count all scripts, the light ones all documents too.
+    """
 
     def __init__(self, args):
+        self.on = args.resume or (args.mode != "release" and bool(os.environ.get("CV_RESUME")))
         self.path = os.path.join(args.build, "passed.json")
-        self.state = self.tree() + (" full" if FULL else "") + " " + args.mode if args.resume else None
-        self.rows = {}
-        if self.state and os.path.exists(self.path):
-            with open(self.path, encoding="utf-8") as f:
-                said = json.load(f)
-            self.rows = said["jobs"] if said["state"] == self.state else {}
+        self.rows, self.states, self.mode = {}, {}, args.mode
+        if self.on:
+            self.files = self.tracked()
+            scripts = [f for f in self.files if f.startswith(SCRIPT_ROOTS) and is_script(f)]
+            taken = set()  # what other scripts import
+            for f in scripts:
+                with open(os.path.join(ROOT, f), encoding="utf-8") as text:
+                    taken.update(re.findall(r"^(?:import|from) (\w+)", text.read(), re.M))
+            self.alone = {f for f in scripts if os.path.splitext(os.path.basename(f))[0] not in taken}
+            if os.path.exists(self.path):
+                with open(self.path, encoding="utf-8") as f:
+                    self.rows = json.load(f)
 
     @staticmethod
-    def tree():
-        """The tree of the commit that is checked out; nothing may be changed in it."""
+    def tracked():
+        """Name and content of all tracked files; nothing may be changed in them."""
         def git(*args):
             return subprocess.run(("git",) + args, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
         if git("status", "--porcelain"):
             sys.exit("runtests: --resume needs a tree without changes")
-        return git("rev-parse", "HEAD^{tree}").strip()
+        return dict(reversed(line.split("\t", 1)) for line in git("ls-tree", "-r", "HEAD").splitlines())
+
+    def state(self, job):
+        gate = job.name[5:] if job.name.startswith("gate/") else None
+        own = "tests/" + job.name
+        key = "all" if gate in LIGHT_GATES else "gate" if gate else own if own in self.files else "rest"
+        if key not in self.states:
+            whole = hashlib.sha256()
+            for name, what in sorted(self.files.items()):
+                script = key != "gate" and name in self.alone
+                if key == "all" or name == own or not (name.endswith(".md") or script):
+                    whole.update(("%s %s\n" % (what, name)).encode())
+            self.states[key] = whole.hexdigest()
+        return "%s %s%s %r" % (self.states[key], self.mode, " full" if FULL else "", job.argv[1:] if gate is None else gate)
 
     def take(self, job):
         """Has it passed? Then it has its counts."""
-        if job.name not in self.rows:
+        if not self.on or self.rows.get(job.name, {}).get("state") != self.state(job):
             return False
-        job.passed, job.skipped, job.seconds, job.why = self.rows[job.name]
+        job.passed, job.skipped, job.seconds, job.why = self.rows[job.name]["counts"]
         return True
 
     def add(self, job):
-        if not self.state or job.failed:
+        if not self.on or job.failed:
             return
-        self.rows[job.name] = (job.passed, job.skipped, job.seconds, job.why)
+        self.rows[job.name] = {"state": self.state(job), "counts": (job.passed, job.skipped, job.seconds, job.why)}
         with open(self.path + ".new", "w", encoding="utf-8") as f:
-            json.dump({"state": self.state, "jobs": self.rows}, f)
+            json.dump(self.rows, f)
         os.rename(self.path + ".new", self.path)
 
 
@@ -222,6 +248,11 @@ def unit_jobs(args):
                   timeout=3600 if FULL else 600)
 
 
+def is_script(path):
+    """Each script of `differential` is a test; elsewhere others stand beside the tests."""
+    return path.endswith((".sh", ".py")) and (path.startswith("tests/differential/") or os.path.basename(path).startswith("test_"))
+
+
 def script_jobs(args):
     if not args.scripts:
         return
@@ -229,8 +260,7 @@ def script_jobs(args):
         for f in files_under(os.path.join(ROOT, "tests", d)):
             base = os.path.basename(f)
             runner = {".sh": ["sh"], ".py": [sys.executable]}.get(os.path.splitext(base)[1])
-            # Each script of `differential` is a test; elsewhere others stand beside the tests.
-            if runner is None or not (d == "differential" or base.startswith("test_")):
+            if runner is None or not is_script(os.path.relpath(f, ROOT)):
                 continue
             if open(f, "rb").readline().rstrip().endswith(b"bash"):
                 runner = ["bash"]
@@ -275,7 +305,7 @@ def gate_jobs(args):
     for g in args.gates or []:
         yield Job("gate/" + g, ["make", "--no-print-directory", "BUILD=" + args.build, "JOBS=%d" % args.jobs,
                                 "check-" + g if g not in ("lint", "coverage") else g], timeout=7200 if FULL else 3600,
-                  alone=g not in LIGHT_GATES)
+                  env={"CV_RESUME": "1"} if args.resume else {}, alone=g not in LIGHT_GATES)
 
 
 def main():
@@ -289,7 +319,7 @@ def main():
     ap.add_argument("--examples", nargs="*")
     ap.add_argument("--gates", nargs="*")
     ap.add_argument("--only", help="regular expression on job names")
-    ap.add_argument("--resume", action="store_true", help="what passed before with the same tree is not run again")
+    ap.add_argument("--resume", action="store_true", help="what passed before from the same sources is not run again")
     args = ap.parse_args()
     kept = Kept(args)
 
@@ -299,7 +329,7 @@ def main():
     old = [j for j in jobs if kept.take(j)]
     every, jobs = jobs, [j for j in jobs if j not in old]
     for j in old:
-        print("kept  %s  %d passed, %d skipped before with this tree" % (j.name, j.passed, j.skipped), flush=True)
+        print("kept  %s  %d passed, %d skipped before from these sources" % (j.name, j.passed, j.skipped), flush=True)
     for j in jobs:
         if FULL and j.name in SWEEPS:
             split(j, min(PARTS_PER_JOB * max(1, args.jobs), MOST_PARTS))
