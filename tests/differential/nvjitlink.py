@@ -27,6 +27,7 @@ SOURCES = {
          "extern \"C\" __global__ void kz(int *p) { *p = 3; }\n",
     "b": "__device__ int tail = 7;\n__device__ __noinline__ int helper(int x) { return x * 3 + tail; }\n",
     "dup": "__device__ __noinline__ int helper(int x) { return x * 5; }\n",
+    "proto": "__device__ __noinline__ long long helper(int x) { return x * 5LL; }\n",
     "whole": "extern \"C\" __global__ void kw(int *p) { *p = 3; }\n",
 }
 SUCCESS, BAD_OPTION, NO_ARCH, BAD_INPUT, PTX_COMPILE, NVVM, INTERNAL = range(7)
@@ -56,9 +57,9 @@ def make(arch):
     for name, text in SOURCES.items():
         with open(os.path.join(d, name + ".cu"), "w") as f:
             f.write(text)
-    for name in ("a", "b", "dup"):
+    for name in ("a", "b", "dup", "proto"):
         for how, kind in (("-cubin", "cubin"), ("-fatbin", "fatbin"), ("-c", "o")):
-            if name == "dup" and kind != "cubin":
+            if name in ("dup", "proto") and kind != "cubin":
                 continue
             run("nvcc", "-arch=sm_" + arch, "-rdc=true", how, "-o", "%s/%s.%s" % (d, name, kind), "%s/%s.cu" % (d, name))
     run("nvcc", "-arch=sm_" + arch, "-cubin", "-o", d + "/whole.cubin", d + "/whole.cu")
@@ -143,6 +144,7 @@ def sequences(arch):
     yield [arch], ["f1:nothing"], ([SUCCESS, BAD_INPUT, SUCCESS], [SUCCESS, BAD_INPUT, INTERNAL])
     yield [arch], ["1:a.cubin"], ([SUCCESS, SUCCESS, INTERNAL], [SUCCESS, SUCCESS, INTERNAL])
     yield [arch], ["1:b.cubin", "1:dup.cubin"], ([SUCCESS, SUCCESS, SUCCESS, SUCCESS], [SUCCESS, SUCCESS, SUCCESS, INTERNAL])
+    yield [arch], ["1:a.cubin", "1:proto.cubin"], ([SUCCESS, SUCCESS, SUCCESS, SUCCESS], [SUCCESS, SUCCESS, SUCCESS, INTERNAL])
     yield [arch], ["1:whole.cubin"], ([SUCCESS, SUCCESS, SUCCESS], [SUCCESS, BAD_INPUT, INTERNAL])
     yield [arch], ["5:a.cubin"], ([SUCCESS, SUCCESS, SUCCESS], [SUCCESS, WRONG_TYPE, INTERNAL])
     yield [arch], ["1:cut.cubin"], (None, [SUCCESS, BAD_INPUT, INTERNAL])
