@@ -254,6 +254,21 @@ def relocatable_and_again():
 
 
 @test
+def addresses_of_functions_behind_a_part():
+    """A relocatable link makes the weak names of the table of unified functions strong, as the reference does: code of another input that
+    counts in it, as whatever takes the address of a function does, has no table all the same, and is linked."""
+    for arch in ("sm_90", "sm_100"):
+        plain, indirect = sample("vars.%s.rdc.cubin" % arch), sample("indirect.%s.rdc.cubin" % arch)
+        for form in ((), ("--compat-r",)):
+            part = write(linked("-r", *form, plain, arch=arch), "part.cubin")
+            name = next(line for line in cuvet("dump", "--symbols", part).out.split("\n") if "__UFT_OFFSET" in line)
+            assert "GLOBAL" in name, name
+            for one, two in ((part, indirect), (indirect, part)):
+                whole = [plain if x == part else x for x in (one, two)]
+                equal(kernels(linked(one, two, arch=arch)), kernels(linked(*whole, arch=arch)), arch)
+
+
+@test
 def records_of_an_earlier_link():
     """.nv.resolvedrela: known to a scan, checked like relocations, left out of the next link and that is said."""
     d = scratch()

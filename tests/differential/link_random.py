@@ -225,18 +225,19 @@ def code_and_data(data):
 
 
 def two_steps(seed, arch, objects):
-    """Our own form of -r loses nothing: linked again, by either linker, it is what the objects are."""
+    """Our own form of -r loses nothing: linked again, by either linker, alone or with an object behind it, it is what the objects are."""
     d = tempfile.mkdtemp(dir=TMP)
     ours = [os.environ["CUVET"], "link", "-arch=sm_" + arch]
     part = os.path.join(d, "part.cubin")
     try:
         want = code_and_data(run(*ours, *objects, "-o", os.path.join(d, "direct.cubin")))
-        run(*ours, "-r", *objects, "-o", part)
-        for name, linker in (("cuvet", ours), ("nvlink", ["nvlink", "-arch=sm_" + arch])):
-            got = code_and_data(run(*linker, part, "-o", os.path.join(d, name + ".cubin")))
-            for s in sorted(set(want) | set(got)):
-                if want.get(s) != got.get(s):
-                    raise Different("%s: %s is another one than without -r" % (name, s.decode("latin-1")))
+        for first, rest in ((objects, []), (objects[:-1], objects[-1:])):
+            run(*ours, "-r", *first, "-o", part)
+            for name, linker in (("cuvet", ours), ("nvlink", ["nvlink", "-arch=sm_" + arch])):
+                got = code_and_data(run(*linker, part, *rest, "-o", os.path.join(d, name + ".cubin")))
+                for s in sorted(set(want) | set(got)):
+                    if want.get(s) != got.get(s):
+                        raise Different("%s, %d behind the part: %s is another one than without -r" % (name, len(rest), s.decode("latin-1")))
         return None
     except (Different, subprocess.TimeoutExpired, struct.error, ValueError) as e:
         if KEEP:

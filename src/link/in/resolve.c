@@ -292,6 +292,15 @@ bool cv_stage_resolve_holds(const cv_check_resolve *view)
     return true;
 }
 
+/* Compilers name the tables weakly, a relocatable link makes that a strong name (the reference's as well as ours);
+ * where there is no table, whoever counts in it counts from nothing. */
+static bool is_table(const cv_part_names *names, const cv_isym *sym)
+{
+    return !sym->defined && (sym->other & CV_STO_SPACE) == 0 &&
+           (cv_l_type(sym) == CV_STT_OBJECT || cv_l_type(sym) == CV_STT_CUDA_OBJECT) &&
+           cv_link_is_table_name(cv_names_text(&names->set, sym->name));
+}
+
 bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_names *names,
                               const cv_part_inputs *inputs, const cv_part_resolution *resolution,
                               const cv_isym *sym)
@@ -305,7 +314,7 @@ bool cv_in_may_stay_undefined(const cv_link_options *options, const cv_part_name
         return false;
     first = cv_l_isym_get(inputs, entry->first);
     return (cv_l_type(first) == CV_STT_FUNC && cv_is_provided(cv_names_text(&names->set, sym->name))) ||
-           cv_l_bind(first) == CV_STB_WEAK || cv_l_is_texture(first) ||
+           cv_l_bind(first) == CV_STB_WEAK || is_table(names, first) || cv_l_is_texture(first) ||
            (options->undefined_variables && cv_l_is_global(first)) ||
            ((first->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED &&
             first->size == 0); /* an array of any size */
