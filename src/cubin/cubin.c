@@ -45,6 +45,15 @@ static void header_report(cv_ctx *ctx, const cv_cubin *cubin, cv_rule rule, cv_e
     cv_report(ctx, rule, cubin->image.off + cv_elf_ehdr_at(cubin->header.is32, field), 0, got, want);
 }
 
+/* Code that is yet to be made is for machines that it can be made for, and both fields say that it is. */
+static bool may_be_mercury(const cv_cubin *cubin)
+{
+    uint32_t flags = cubin->header.flags;
+
+    return cubin->abi8 && cv_elf_flags_mercury(flags, true) &&
+           cv_gen_has(cv_gen_of(cv_elf_flags_sm(flags, true)), CV_GEN_CAPSULE);
+}
+
 /* Which set of conventions the file follows, if any. */
 static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
 {
@@ -69,7 +78,10 @@ static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
         cv_report(ctx, CV_R_ELF_ABI_NEW, at + 8, 1, header->abiversion, CV_ABI_CUDA);
     else if (!cubin->abi8 && !cubin->legacy)
         cv_report(ctx, CV_R_ELF_ABI, at + 7, 2, pair, CV_OSABI_CUDA << 8 | CV_ABI_CUDA);
-    if (mercury)
+    if (mercury && !may_be_mercury(cubin))
+        header_report(ctx, cubin, CV_R_ELF_NO_MERCURY, CV_EH_TYPE, header->type == CV_ELF_MERCURY,
+                      header->flags);
+    else if (mercury)
         header_report(ctx, cubin, CV_R_ELF_MERCURY, CV_EH_TYPE,
                       header->type == CV_ELF_MERCURY ? header->type : header->flags, 0);
     else if (!cubin->rel && !cubin->exe)

@@ -215,12 +215,24 @@ static void check_cbank_off(const info_section *info)
         report_record(info, CV_R_TLV_CBANK_OFFSET, info->cbank_at, 2, info->cbank_off, want);
 }
 
+/* Where it lies, and what it points to. Large kernels have descriptions without. */
+static void check_param(const info_section *info, const cv_tlv *tlv, const cv_kparam *param)
+{
+    if (tlv->code != CV_ATTR_KPARAM_INFO)
+        return;
+    if (CV_UNLIKELY(param->cbank != CV_KPARAM_BANK))
+        report_record(info, CV_R_TLV_PARAM_BANK, tlv->payload + 8, 4, param->cbank, CV_KPARAM_BANK);
+    else if (CV_UNLIKELY(param->space != 0 && param->space != CV_KPARAM_GLOBAL))
+        report_record(info, CV_R_TLV_PARAM_SPACE, tlv->payload + 8, 4, param->space, CV_KPARAM_GLOBAL);
+}
+
 static void take_param(info_section *info, const cv_tlv *tlv)
 {
     bool first = info->small + info->large == 0;
     cv_kparam param;
 
     cv_attr_kparam(info->body, tlv, &param);
+    check_param(info, tlv, &param);
     if (tlv->code == CV_ATTR_KPARAM_INFO)
         info->small++;
     else

@@ -210,6 +210,32 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
         entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
 }
 
+/* What a driver gives an address to: of a constant in memory of all kinds. Names without a type are none of
+ * variables. */
+static bool is_placed(const cv_sec *named, uint8_t type, const cv_reloc_facts *facts)
+{
+    switch ((int)named->role) {
+    case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts);
+    case CV_ROLE_GLOBAL:
+    case CV_ROLE_GLOBAL_INIT: return type != CV_STT_NOTYPE;
+    case CV_ROLE_UFT_ENTRY:
+    case CV_ROLE_UDT:
+    case CV_ROLE_UDT_ENTRY: return true;
+    default: return cv_role_is_code(named->role);
+    }
+}
+
+/* An executable is patched by a driver, which knows where it puts what it loads, and nothing else. */
+static void check_known(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
+                        const cv_reloc_facts *facts, uint8_t type, uint16_t shndx, const cv_sec *named)
+{
+    if (CV_UNLIKELY(type == CV_STT_FUNC && cv_reloc_is_variable(facts)))
+        entry_report(batch, index, CV_R_RELOC_VARIABLE, 8, reloc->type, type);
+    if (named && batch->cubin->exe && !batch->debug && !cv_reloc_is_linked(facts) &&
+        !is_placed(named, type, facts))
+        entry_report(batch, index, CV_R_RELOC_UNPLACED, 12, shndx, type);
+}
+
 static void check_filled(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                          const cv_reloc_facts *facts, uint8_t info, uint8_t other)
 {
@@ -266,6 +292,7 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
         entry_report(batch, index, CV_R_RELOC_ABSOLUTE, 12, reloc->sym, shndx);
     if (batch->insn && !plain)
         check_code(batch, index, reloc, facts);
+    check_known(batch, index, reloc, facts, info & 15, shndx, named);
     check_empty(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
         check_function(batch, index, reloc, facts, other, shndx);

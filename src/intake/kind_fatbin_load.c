@@ -32,7 +32,7 @@ static void examine_content(const cv_examine_job *job, const cv_fatbin_member *m
         cv_agree_ltoir(job->ctx, member, job->unit->off, content);
         cv_path_pop(job->ctx);
     } else {
-        result->item.flags &= ~CUVET_ITEM_EXAMINED; /* CV_R_FATBIN_KIND has said so */
+        result->item.flags &= ~CUVET_ITEM_EXAMINED; /* a rule about its kind has said so */
     }
 }
 

@@ -54,7 +54,7 @@ for rule, label, field, value in (
     ('ELF_PAD', 'pad', 'pad', 1),
     ('ELF_TYPE', 'type', 'e_type', 3),
     ('ELF_TYPE', 'type-0', 'e_type', 0),
-    ('ELF_MERCURY', 'type-ff00', 'e_type', 0xFF00),
+    ('ELF_NO_MERCURY', 'type-ff00', 'e_type', 0xFF00),
     ('ELF_VERSION', 'version', 'e_version', 2),
     ('ELF_ENTRY', 'entry', 'e_entry', 64),
     ('ELF_EHSIZE', 'ehsize', 'e_ehsize', 52),
@@ -96,7 +96,8 @@ for rule, label, base, value in (
     ('ELF_FLAGS_KIND', 'kind-6', P90, 0x06005A06),
     ('ELF_FLAGS_ACCEL', 'bit-3', P90, 0x06005A0C),
     ('ELF_FLAGS_ACCEL', 'bit-7', P90, 0x06005A84),
-    ('ELF_MERCURY', 'kind-1', P90, 0x06005A01),
+    ('ELF_NO_MERCURY', 'kind-1', P90, 0x06005A01),
+    ('ELF_MERCURY', 'kind-1-on-100', P100, 0x06006401),
     ('ELF_FLAGS_SM', 'sm-high', P90, 0x06015A04),
     ('ELF_SM_UNKNOWN', 'sm-0', P90, 0x06000004),
     ('ELF_SM_UNKNOWN', 'sm-91', P90, 0x06005B04),
@@ -106,9 +107,12 @@ for rule, label, base, value in (
     ('ELF_FLAGS_NOTE', 'note-0', P90, 0x00005A04),
     ('ELF_FLAGS_LEGACY', 'legacy-64', 'abi7:' + P75, 0x4B014B),
     ('ELF_FLAGS_LEGACY', 'legacy-unknown', 'abi7:' + P75, 0x4B254B),
-    ('ELF_MERCURY', 'legacy-mercury', 'abi7:' + P75, 0x804B054B),
+    ('ELF_NO_MERCURY', 'legacy-mercury', 'abi7:' + P75, 0x804B054B),
 ):
     case(rule, 'flags-' + label, base, lambda e, v=value: e.head('e_flags', v))
+
+case('ELF_NO_MERCURY', 'type-ff00-on-100', P100, lambda e: e.head('e_type', 0xFF00))
+case('ELF_MERCURY', 'type-ff00-flag-on-100', P100, lambda e: e.head('e_flags', 0x06006401).head('e_type', 0xFF00))
 
 # --- sections -------------------------------------------------------------------------------------
 case('SEC_NULL', 'section-0-size', P90, lambda e: e.section(0, 'size', 5))
@@ -343,6 +347,28 @@ case(
 case(
     'RELOC_OFFSET', 'reloc-offset-huge', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'offset', 2**64 - 1)
 )
+# what a driver of an H200 refused to load, or ended by a signal with
+for label, symbol in (('bank', '.nv.constant0._Z4varsPi'), ('shared', '.nv.shared._Z4varsPi'), ('code-frame', '.debug_frame')):
+    case(
+        'RELOC_UNPLACED',
+        'reloc-of-' + label,
+        V90,
+        lambda e, s=symbol: e.reloc(
+            '.rela.nv.constant4',
+            0,
+            'sym',
+            e.find_symbol(lambda field: field('info') == 3 and field('shndx') == e.index(s)),
+        ),
+    )
+case('RELOC_UNPLACED', 'reloc-of-no-variable', V90, lambda e: e.symbol('zeroed', 'info', 0x10))
+case('RELOC_UNPLACED', 'reloc-of-constant', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'sym', e.symbol_index('table')))
+for label, kind in (('32', 3), ('64', 4), ('texture', 6), ('byte', 85)):
+    case(
+        'RELOC_VARIABLE',
+        'reloc-of-function-' + label,
+        V90,
+        lambda e, k=kind: e.reloc('.rela.nv.constant4', 0, 'sym', e.symbol_index('_Z4varsPi')).reloc('.rela.nv.constant4', 0, 'type', k),
+    )
 case('RELOC_TYPE', 'reloc-type', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x75))
 case('RELOC_TYPE', 'reloc-type-high', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x20000))
 case('RELOC_TYPE', 'reloc-type-mercury', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x10002))

@@ -95,6 +95,10 @@ case('TLV_PARAM_SIZE', 'param-size', P90, lambda e: e.record(INFO, 0x19, 2, 16, 
 case('TLV_PARAM_KERNEL', 'param-size-missing', P90, lambda e: e.tlv(INFO, 0x19, 0, None))
 case('TLV_PARAM_ORDINAL', 'param-ordinal', P90, lambda e: e.record(INFO, 0x17, 8, 1, 2))
 case('TLV_PARAM_ORDINAL', 'param-ordinal-twice', B90, lambda e: e.record(BFN, 0x17, 8, 0, 2))
+case('TLV_PARAM_BANK', 'param-bank-0', P90, lambda e: e.record(INFO, 0x17, 13, 0, 1))
+case('TLV_PARAM_BANK', 'param-bank-f', P90, lambda e: e.record(INFO, 0x17, 14, 0x20, 1))
+for space in (1, 4, 15):
+    case('TLV_PARAM_SPACE', 'param-space-%d' % space, P90, lambda e, s=space: e.record(INFO, 0x17, 13, 0xF0 | s, 1))
 case('TLV_PARAM_END', 'param-offset', P90, lambda e: e.record(INFO, 0x17, 10, 8, 2))
 case('TLV_ZERO', 'param-word-0', P90, lambda e: e.record(INFO, 0x17, 4, 1))
 case('TLV_PARAM_MIXED', 'param-mixed', B90, lambda e: e.record(BFN, 0x17, 1, 0x45, 1))

@@ -239,6 +239,12 @@ static inline cv_reloc_bits cv_reloc_empty_of(uint32_t type)
     return CV_AT(CV_RELOC_EMPTY, type <= CV_R_CUDA_LAST ? type : CV_R_CUDA_NONE);
 }
 
+/* The driver knows it, and of variables, textures and samplers alone. */
+static inline bool cv_reloc_is_variable(const cv_reloc_facts *facts)
+{
+    return facts->who == CV_RELOC_DRIVER && !cv_reloc_has(facts, CV_USE_WHOLE | CV_USE_TABLE);
+}
+
 /* Only a linker can apply it. */
 static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 {

@@ -146,7 +146,11 @@ static cuvet_status check_compression(cv_ctx *ctx, uint64_t off, const cv_fatbin
 
 static void check_kind(cv_ctx *ctx, uint64_t off, const cv_fatbin_member *member)
 {
-    if (member->kind != CV_FB_KIND_PTX && member->kind != CV_FB_KIND_ELF && member->kind != CV_FB_KIND_LTOIR)
+    if (member->kind == CV_FB_KIND_MERCURY || member->kind == CV_FB_KIND_PTX_HIDDEN ||
+        member->kind == CV_FB_KIND_PTX_PACKED)
+        cv_report(ctx, CV_R_FATBIN_KIND_RUNS, off, 2, member->kind, 0);
+    else if (member->kind != CV_FB_KIND_PTX && member->kind != CV_FB_KIND_ELF &&
+             member->kind != CV_FB_KIND_LTOIR)
         cv_report(ctx, CV_R_FATBIN_KIND, off, 2, member->kind, 0);
     if (member->version != CV_FATBIN_MEMBER_VERSION)
         cv_report(ctx, CV_R_FATBIN_MEMBER_VERSION, off + CV_FB_AT_MEMBER_VERSION, 2, member->version,

@@ -68,7 +68,9 @@ enum {
     CV_FB_KIND_ELF = 2,
     CV_FB_KIND_OLD_TEXT = 4,
     CV_FB_KIND_LTOIR = 8,
-    CV_FB_KIND_MERCURY = 16
+    CV_FB_KIND_MERCURY = 16,
+    CV_FB_KIND_PTX_HIDDEN = 32, /* public names differ; no tool writes these two */
+    CV_FB_KIND_PTX_PACKED = 64
 };
 
 typedef struct cv_fatbin_container {
