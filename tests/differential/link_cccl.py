@@ -6,7 +6,7 @@ for the note that names the tool (from sm_100 on: what link_random.py compares).
 case are named.
 
   CV_ARCHES=75,80,90    for which machines (default: 75,90, with CV_FULL=1 75,80,90,100,120)
-  CV_SHARE=N            each Nth case (default 20, with CV_FULL=1 1)
+  CV_SHARE=N            each Nth case (default 20, with CV_FULL=1 4)
   CV_ONLY=WORD          cases whose header has the word
   CV_KEEP=DIR           where PTX of differences is put (tools/shrink_link.py cuts it down)
   CV_JOBS=2
@@ -26,7 +26,7 @@ import link_cxx as lc  # noqa: E402
 
 FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90,100,120" if FULL else "75,90").split(",")
-SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "20"))
+SHARE = int(os.environ.get("CV_SHARE", "4" if FULL else "20"))
 
 STORAGE = "__shared__ typename C::TempStorage room; "
 ITEMS = "int items[4] = {x, x + 1, x ^ 3, 7}; "

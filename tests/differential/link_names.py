@@ -4,7 +4,7 @@
 tables of their own, and calls among them. Each copy has its own place among the names of the program, and a dead one takes only its own
 along. Linked by cuvet and by nvlink: the same bytes but for the note that names the tool, or nvlink gives up inside of itself.
 
-  CV_SEEDS=1-500       which programs (default: 1-6, with CV_FULL=1 1-100)
+  CV_SEEDS=1-500       which programs (default: 1-6, with CV_FULL=1 1-30)
   CV_ARCHES=75,80,90   for which machines (default: 90, with CV_FULL=1 75,80,90)
 
 --preserve-relocs is not asked: nvlink looks for the table of applied relocations by the name of the code, and writes those of all functions
@@ -25,7 +25,7 @@ os.environ.setdefault("CV_TMP", tempfile.mkdtemp(prefix="cuvet-names-"))
 import link_random as lr  # noqa: E402
 
 FULL = bool(os.environ.get("CV_FULL"))
-FIRST, LAST = map(int, os.environ.get("CV_SEEDS", "1-100" if FULL else "1-6").split("-"))
+FIRST, LAST = map(int, os.environ.get("CV_SEEDS", "1-30" if FULL else "1-6").split("-"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90" if FULL else "90").split(",")
 MODES = {"final": [], "-g": ["-g"], "-r": ["-r"]}
 NAMES = ("helper", "other", "third", "variable")

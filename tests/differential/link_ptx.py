@@ -21,7 +21,7 @@ import sys
 TMP = os.environ["CV_TMP"]
 CUVET = os.path.abspath(os.environ.get("CUVET", os.path.join("build", "cuvet")))
 FULL = bool(os.environ.get("CV_FULL"))
-ARCHES = os.environ.get("CV_ARCHES", "75,80,86,89,90,90a" if FULL else "90a").split(",")
+ARCHES = os.environ.get("CV_ARCHES", "75,86,90a" if FULL else "90a").split(",")
 SOURCES = {
     "kernel": "__device__ int f(int);\n__constant__ int scale = 5;\n"
               "__global__ void k(int *p) { extern __shared__ int s[]; s[threadIdx.x] = p[threadIdx.x]; __syncthreads();"

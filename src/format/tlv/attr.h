@@ -121,7 +121,8 @@ CV_MUST static inline bool cv_attr_walk_next(cv_attr_walk *walk, cv_span span, c
     return true;
 }
 
-/* What the word of a parameter says: the constant bank that parameters have, and the space of global memory. */
+/* What the word of a parameter says: the constant bank that parameters have, and the space of global
+ * memory. */
 enum { CV_KPARAM_BANK = 0x1F, CV_KPARAM_GLOBAL = 5 };
 
 /* Decoded forms for dumps and for the model. */
