@@ -215,9 +215,9 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
 static bool is_placed(const cv_sec *named, uint8_t type, const cv_reloc_facts *facts)
 {
     switch ((int)named->role) {
-    case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts);
+    case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts) && type != CV_STT_SECTION;
     case CV_ROLE_GLOBAL:
-    case CV_ROLE_GLOBAL_INIT: return type != CV_STT_NOTYPE;
+    case CV_ROLE_GLOBAL_INIT: return type != CV_STT_NOTYPE && type != CV_STT_SECTION;
     case CV_ROLE_UFT_ENTRY:
     case CV_ROLE_UDT:
     case CV_ROLE_UDT_ENTRY: return true;

@@ -348,7 +348,7 @@ case(
     'RELOC_OFFSET', 'reloc-offset-huge', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'offset', 2**64 - 1)
 )
 # what a driver of an H200 refused to load, or ended by a signal with
-for label, symbol in (('bank', '.nv.constant0._Z4varsPi'), ('shared', '.nv.shared._Z4varsPi'), ('code-frame', '.debug_frame')):
+for label, symbol in (('bank', '.nv.constant0._Z4varsPi'), ('shared', '.nv.shared._Z4varsPi'), ('code-frame', '.debug_frame'), ('variables', '.nv.global')):
     case(
         'RELOC_UNPLACED',
         'reloc-of-' + label,
