@@ -292,8 +292,8 @@ bool cv_stage_resolve_holds(const cv_check_resolve *view)
     return true;
 }
 
-/* Compilers name the tables weakly, a relocatable link makes that a strong name (the reference's as well as ours);
- * where there is no table, whoever counts in it counts from nothing. */
+/* Compilers name the tables weakly, a relocatable link makes that a strong name (the reference's as well as
+ * ours); where there is no table, whoever counts in it counts from nothing. */
 static bool is_table(const cv_part_names *names, const cv_isym *sym)
 {
     return !sym->defined && (sym->other & CV_STO_SPACE) == 0 &&
