@@ -3,7 +3,7 @@
 # Gates: each is one command that says what it looked at and fails loudly.
 
 .PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
-        check-tsan check-msan check-world check-toolkits check-detection check-bare lint format check-format coverage docs
+        check-tsan check-msan check-world check-toolkits check-device check-detection check-bare lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so $(BUILD)/libcuvet-worker.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
@@ -100,6 +100,10 @@ check-world: $(BUILD)/cuvet ## genuine files of the world: no error, no warning,
 
 check-toolkits: $(BUILD)/cuvet ## what the assembler and linker of each toolkit of the index write: clean, and linked (TOOLKITS="12.0 ...")
 	@$(PYTHON) tests/world/toolkits.py --cuvet $(BUILD)/cuvet $(TOOLKITS:%=--only %)
+
+# The driver is found when it runs; without one, or without nvcc, the target ends with 77 and says so.
+check-device: $(BUILD)/cuvet ## what the driver of this machine does with images, and what a scan says of them (CV_GROUPS=..., CV_MUTANTS=N)
+	@CUVET=$(abspath $(BUILD))/cuvet $(PYTHON) tests/device/driver.py
 
 check-bare: ## both commands of the README in a bare Debian 12, as root and as a user (needs root, debootstrap, apt)
 	@sh tools/check_bare.sh $(BUILD)

@@ -23,6 +23,7 @@ COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "hostile", "differential")
 SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
+OTHER_ROOTS = ("tests/device/", "tests/world/", "bench/")  # no job here reads them
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
@@ -217,7 +218,7 @@ class Kept:
             whole = hashlib.sha256()
             for name, what in sorted(self.files.items()):
                 script = key != "gate" and name in self.alone
-                if key == "all" or name == own or not (name.endswith(".md") or script):
+                if key == "all" or name == own or not (name.endswith(".md") or name.startswith(OTHER_ROOTS) or script):
                     whole.update(("%s %s\n" % (what, name)).encode())
             self.states[key] = whole.hexdigest()
         return "%s %s%s %r" % (self.states[key], self.mode, " full" if FULL else "", job.argv[1:] if gate is None else gate)
