@@ -210,14 +210,19 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
         entry_report(batch, index, CV_R_RELOC_FOREIGN, 12, reloc->sym, batch->owner);
 }
 
-/* What a driver gives an address to: of a constant in memory of all kinds. Names without a type are none of
- * variables. */
+/* Memory of variables is named by these; no tool names it by its section, or by a symbol without a type. */
+static bool is_variable(uint8_t type)
+{
+    return type != CV_STT_NOTYPE && type != CV_STT_SECTION;
+}
+
+/* What a driver gives an address to: of a constant, in memory of all kinds. */
 static bool is_placed(const cv_sec *named, uint8_t type, const cv_reloc_facts *facts)
 {
     switch ((int)named->role) {
-    case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts) && type != CV_STT_SECTION;
+    case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts) && is_variable(type);
     case CV_ROLE_GLOBAL:
-    case CV_ROLE_GLOBAL_INIT: return type != CV_STT_NOTYPE && type != CV_STT_SECTION;
+    case CV_ROLE_GLOBAL_INIT: return is_variable(type);
     case CV_ROLE_UFT_ENTRY:
     case CV_ROLE_UDT:
     case CV_ROLE_UDT_ENTRY: return true;
@@ -225,14 +230,20 @@ static bool is_placed(const cv_sec *named, uint8_t type, const cv_reloc_facts *f
     }
 }
 
-/* An executable is patched by a driver, which knows where it puts what it loads, and nothing else. */
+/* A linker places what lies in banks and in shared memory, a driver what it loads, and nothing else. */
+static bool is_known(const reloc_batch *batch, const cv_reloc_facts *facts, const cv_sec *named, uint8_t type)
+{
+    if (facts->who == CV_RELOC_DRIVER || (batch->cubin->exe && !cv_reloc_is_linked(facts)))
+        return is_placed(named, type, facts);
+    return (named->role != CV_ROLE_GLOBAL && named->role != CV_ROLE_GLOBAL_INIT) || is_variable(type);
+}
+
 static void check_known(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                         const cv_reloc_facts *facts, uint8_t type, uint16_t shndx, const cv_sec *named)
 {
     if (CV_UNLIKELY(type == CV_STT_FUNC && cv_reloc_is_variable(facts)))
         entry_report(batch, index, CV_R_RELOC_VARIABLE, 8, reloc->type, type);
-    if (named && batch->cubin->exe && !batch->debug && !cv_reloc_is_linked(facts) &&
-        !is_placed(named, type, facts))
+    if (named && !batch->debug && !is_known(batch, facts, named, type))
         entry_report(batch, index, CV_R_RELOC_UNPLACED, 12, shndx, type);
 }
 

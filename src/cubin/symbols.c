@@ -87,7 +87,16 @@ static void check_kernel(const symbol_pass *pass, uint64_t at, const cv_elf_symb
         sym_report(pass, at, CV_R_SYM_KERNEL_NAME, CV_ST_NAME, index, 0);
 }
 
-/* Another name of a function: global, where it begins, and no kernel. Linkers take it for the
+static bool is_weak(const symbol_pass *pass, uint64_t index)
+{
+    cv_elf_symbol symbol;
+
+    cv_elf_read_symbol(pass->table, pass->cubin->header.is32, index, &symbol);
+    return cv_elf_sym_bind(&symbol) == CV_STB_WEAK;
+}
+
+/* Another name of a function: global, where it begins, and no kernel. Compilers give weak functions none,
+ * which can lose against another definition while the name stays. Linkers take it for the
  * function itself and end by a signal where it is not. */
 static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
 {
@@ -97,6 +106,8 @@ static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_sy
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_OTHER, index, owner);
     else if (symbol->value != 0)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_VALUE, index, owner);
+    else if (is_weak(pass, owner))
+        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_NAME, index, owner);
 }
 
 /* A function of a relocatable file has a section of its own; its other names may say nothing of the size. */

@@ -833,6 +833,47 @@ def a_kernel_may_say_how_much_stack_it_has():
         linked("-r", with_stack(a, "_Z6callerPi", 1, 16), b, arch=arch)
 
 
+def inputs_of(name, target):
+    """The objects of a case of corpus/link, to be edited."""
+    files, cases = golden()
+    wanted = next(row for row in cases if row[:3] == [name, target, "-"])[3].split()
+    by_name = {os.path.basename(m.name): m for m in files.getmembers()}
+    return [edit.Elf(files.extractfile(by_name[f]).read()) for f in wanted]
+
+
+@test
+def lines_that_are_patched_elsewhere_stay():
+    """CV-LINK-031: in a header, and behind the place of the function's address; both were internal errors."""
+    for offset in (3, 0x51):
+        damaged, other = inputs_of("lines", "sm_100")
+        damaged.reloc(".rela.debug_line", 2, "offset", offset)
+        out = os.path.join(scratch(), "out.cubin")
+        r = link(write(bytes(damaged)), write(bytes(other)), "-o", out, arch="sm_100")
+        equal(r.rc, CLEAN, r.err)
+        assert "CV-LINK-031" in r.err, r.err
+
+
+@test
+def a_result_unlike_those_of_the_tools_is_refused():
+    """CV-LINK-132: what nobody looks at in an input would be strange in the result."""
+    damaged, other = inputs_of("lines", "sm_100")
+    damaged.symbol("__UDT_CANONICAL", "other", 0xB7)
+    refused(["CV-ELF-150", "CV-LINK-132"], "-r", write(bytes(damaged)), write(bytes(other)), arch="sm_100")
+    linked_or_noted = link("-r", *[write(bytes(e)) for e in inputs_of("lines", "sm_100")], "-o", os.path.join(scratch(), "out"), arch="sm_100")
+    equal(linked_or_noted.rc, CLEAN, linked_or_noted.err)
+
+
+@test
+def a_slot_says_the_number_of_its_bank():
+    """As the reference: the instruction may have had another."""
+    number = 5 << 54
+    a, b = inputs_of("tex_ref_ptx", "sm_90")
+    plain = linked(write(bytes(a)), write(bytes(b)), arch="sm_90")
+    at = a.at_section(".text.ktr", a.rget(".rela.text.ktr", 0, "offset"))
+    a.put((0, 8), a.get((0, 8), at) | number, at)
+    equal(linked(write(bytes(a)), write(bytes(b)), arch="sm_90"), plain)
+
+
 @test
 def pieces_of_constants_that_share_bytes():
     """Compilers before 11 wrote such; what preserves their names was a defect of ours."""
@@ -873,27 +914,16 @@ def rows(image, kind, form):
 
 
 @test
-def what_is_counted_from_a_section_is_counted_from_its_place():
-    """Compilers name variables. Where an object names the section of its variables, the loader counts from the begin of the output's."""
-    files, cases = golden()
-    case = [r for r in cases if r[:3] == ["dead_code", "sm_90", "-"]][0]
-    first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
-    symbols = [r for _, r in rows(second, 2, "<IBBHQQ")]
-    data = [i for i, (name, _) in enumerate(sections(second)) if name == b".nv.global.init"][0]
-    whole = [i for i, r in enumerate(symbols) if r[1] & 15 == 3 and r[3] == data][0]
-    at, row = [(a, r) for a, r in rows(second, 4, "<QQq") if symbols[r[1] >> 32][3] == data and r[1] & 0xFFFFFFFF == 57][0]
-    named = symbols[row[1] >> 32]
-    assert named[1] & 15 == 13, "it is a variable"
-    struct.pack_into("<Q", second, at + 8, whole << 32 | row[1] & 0xFFFFFFFF)
+def variables_are_not_counted_from_their_section():
+    """CV-ELF-190: compilers name variables, and a driver refuses code that names the section of its variables instead."""
+    damaged = inputs_of("dead_code", "sm_90")[1]
+    table = next(n for n in damaged.names if n.startswith(".rela.text") and any(
+        damaged.rget(n, i, "type") == 57 for i in range(damaged.sget(n, "size") // 24)))
+    row = next(i for i in range(damaged.sget(table, "size") // 24) if damaged.rget(table, i, "type") == 57)
+    data = damaged.index(".nv.global.init")
+    damaged.reloc(table, row, "sym", damaged.find_symbol(lambda field: field("info") & 15 == 3 and field("shndx") == data))
     for options in ((), ("-r",)):
-        out = linked(*options, write(first, "first.cubin"), write(second, "second.cubin"), arch="sm_90")
-        symbols = [r for _, r in rows(out, 2, "<IBBHQQ")]
-        data = [i for i, (name, _) in enumerate(sections(out)) if name == b".nv.global.init"][0]
-        places = [r[4] for r in symbols if r[3] == data and r[1] == named[1] & 0xF0 | 1 or r[3] == data and r[1] == named[1]]
-        found = [r[2] for _, r in rows(out, 4, "<QQq") if symbols[r[1] >> 32][1] & 15 == 3 and symbols[r[1] >> 32][3] == data]
-        equal(len(found), 1, "one counts from the section")
-        assert found[0] != 0 and found[0] in places, (found, places)
-
+        refused(["CV-ELF-190"], *options, write(bytes(inputs_of("dead_code", "sm_90")[0])), write(bytes(damaged)), arch="sm_90")
 
 
 @test

@@ -537,6 +537,7 @@ case('SYM_NOBODYS', 'function-local', TWO, lambda e: e.symbol('_Z5twicei', 'info
 case('SYM_NOBODYS', 'variable-local', TWO, lambda e: e.symbol(COUNTER, 'info', 0x0D))
 IR = 'indirect.sm_90.rdc.cubin'
 case('SYM_ALIAS', 'alias-of-an-alias', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'info', 0x22))
+case('SYM_ALIAS', 'alias-of-a-weak-one', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_twoi', 'info', 0x22))
 case('SYM_ALIAS', 'alias-inside', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'value', 128).symbol('_Z7add_onei', 'size', 128))
 case('SYM_FOR_OTHERS', 'variable-without-type', 'two_b.sm_90.rdc.cubin', lambda e: e.symbol(COUNTER, 'info', 0x10).symbol(COUNTER, 'other', 0))
 case('RELOC_NO_FUNCTION', 'descriptor-of-a-variable', 'vars.sm_90.rdc.cubin', lambda e: e.reloc('.rela.text._Z4varsPi', 2, 'type', 63))

@@ -143,7 +143,15 @@ static cuvet_status read_lines(debug_liner *liner)
     return st == CUVET_OK ? cv_out_rels_of(liner->view->ctx, liner->view->out, liner->sec, &liner->rels) : st;
 }
 
-/* Rows that name no function are of one that is gone. @return END: what is patched lies across two of them */
+/* A header is patched where it names texts, and rows where they name their function. */
+static bool is_place(const line_rows *rows, const cv_piece *piece, const cv_irel *rel)
+{
+    if (rows->header)
+        return cv_sat_add(rel->off, 4) == piece->end;
+    return rel->off == piece->at + rows->address;
+}
+
+/* Rows that name no function are of one that is gone. @return END: something else is patched */
 static cuvet_status choose(debug_liner *liner)
 {
     const cv_view_debug_lines *view = liner->view;
@@ -158,11 +166,12 @@ static cuvet_status choose(debug_liner *liner)
             const cv_isym *sym = cv_l_isym(view, cv_l_definition(view, rel->sym));
 
             liner->at = rel->target;
-            if (rows->header && cv_sat_add(rel->off, 4) == piece->end)
-                rows->names = 0; /* it has one of its own */
-            if (cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
+            if (!is_place(rows, piece, rel) ||
+                cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
                 return CUVET_END;
-            if (rows->header || rel->off != piece->at + rows->address || cv_l_fn_of(view, sym->id) == CV_NONE)
+            if (rows->header)
+                rows->names = 0; /* it has one of its own */
+            if (rows->header || cv_l_fn_of(view, sym->id) == CV_NONE)
                 continue;
             piece->keep = cv_l_fn_calls(view, cv_l_fn_of(view, sym->id))->live;
             rows->rank = *cv_u32s_at(&liner->rank, cv_l_fn_of(view, sym->id));

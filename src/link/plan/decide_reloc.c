@@ -34,6 +34,8 @@ bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_t value,
         last->cut = (value & ones(facts->shift)) != 0;
     if (use == CV_USE_BANK && cv_reloc_has(facts, CV_USE_NUMBER)) /* the instruction has a place for it */
         field(fix, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, bank, false);
+    if (use == CV_USE_SLOT && cv_reloc_has(facts, CV_USE_NUMBER)) /* slots lie in bank 0 */
+        field(fix, CV_R_NUMBER_POS, CV_R_NUMBER_BITS, 0, false);
     return true;
 }
 

@@ -59,34 +59,38 @@ static bool read_rows(const liner *all, const cv_line_unit *unit, line_piece *ro
     return op.kind == CV_LINE_END && *place > rows->at;
 }
 
-/* The function that the rows are about, a symbol of the result; 0: it is gone. What is patched lies inside of
- * them, and only functions are named. */
-static uint32_t function_at(liner *all, const line_piece *rows, uint64_t place)
+/* What is patched in the piece, one after the other: nothing but 'place'. False: that was all, or it is
+ * strange. */
+static bool next_patch(liner *all, const line_piece *piece, uint64_t place, cv_prove_reloc *reloc)
 {
     const cv_prove *prove = all->prove;
+
+    if (all->strange || all->row >= prove->field.count ||
+        cv_keys_get(&prove->field, all->row)->key >= piece->end)
+        return false;
+    all->strange = !cv_prove_read_listed(prove, all->row, reloc) || reloc->elf.off != place ||
+                   cv_sat_add(place, cv_reloc_of(reloc->elf.type)->bytes) > piece->end ||
+                   reloc->symbol->out >= prove->facts->result->n_syms;
+    all->row++;
+    return !all->strange;
+}
+
+/* The function that the rows are about, a symbol of the result; 0: it is gone. Only functions are named. */
+static uint32_t function_at(liner *all, const line_piece *rows, uint64_t place)
+{
+    cv_prove_reloc reloc;
     uint32_t fn = 0;
 
-    for (; all->row < prove->field.count && cv_keys_get(&prove->field, all->row)->key < rows->end;
-         all->row++) {
-        cv_prove_reloc reloc;
+    while (next_patch(all, rows, place, &reloc)) {
         cv_elf_symbol named;
-        bool known = cv_prove_read_listed(prove, all->row, &reloc) &&
-                     cv_sat_add(reloc.elf.off, cv_reloc_of(reloc.elf.type)->bytes) <= rows->end &&
-                     reloc.symbol->out < prove->facts->result->n_syms;
 
-        if (!known) {
-            all->strange = true;
-            return 0;
-        }
-        if (reloc.elf.off != place)
-            continue;
-        cv_elf_read_symbol(prove->facts->result->symtab, false, reloc.symbol->out, &named);
+        cv_elf_read_symbol(all->prove->facts->result->symtab, false, reloc.symbol->out, &named);
         if (cv_elf_sym_type(&reloc.symbol->elf) != CV_STT_FUNC || fn != 0 ||
             (reloc.symbol->out != 0 && named.shndx == CV_SHN_UNDEF))
             all->strange = true;
         fn = reloc.symbol->out;
     }
-    return fn;
+    return all->strange ? 0 : fn;
 }
 
 /* What the bytes of the input between these places refer to the result refers to as well; 'by': they lie so
@@ -201,8 +205,11 @@ static cuvet_status compare_unit(liner *all, const cv_line_unit *unit)
 static cuvet_status read_unit(liner *all, const cv_line_unit *unit)
 {
     line_piece rows = { unit->at, unit->program };
+    cv_prove_reloc texts;
 
-    (void)function_at(all, &rows, unit->end); /* steps over what the header refers to */
+    while (next_patch(all, &rows, cv_wrap_sub(unit->program, 4),
+                      &texts)) /* the last of a header: among the texts */
+        continue;
     line_pieces_clear(&all->rows);
     cv_keys_clear(&all->order);
     while (rows.end < unit->end && !all->strange) {

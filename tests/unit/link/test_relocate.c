@@ -33,8 +33,8 @@ static const relocate_row ROWS[] = {
     { 65, CV_USE_SLOT, 0x170, 0, 40, 14, 92, 0xFFFC },
     { 66, CV_USE_BANK, 0x54, 3, 38, 21, 0x30054, 0xFFFF },
     { 66, CV_USE_BANK, UINT64_MAX - 0x8000 + 1 + 36, 2, 38, 21, 0x28024, 0xFFFF },
-    { 66, CV_USE_SLOT, 0x170, 0, 38, 16, 0x170, 0xFFFF },
-    { 64, CV_USE_SLOT, 0x170, 0, 40, 14, 0x5C, 0xFFFC },
+    { 66, CV_USE_SLOT, 0x170, 0, 38, 21, 0x170, 0xFFFF },
+    { 64, CV_USE_SLOT, 0x170, 0, 40, 19, 0x5C, 0xFFFC },
     { 74, CV_USE_OFFSET, 0xD0, 0, 40, 24, 0xD0, 0xFFFFFF },
     { 74, CV_USE_BANK, 0x54, 3, 40, 24, 0x54, 0xFFFFFF },
     { 100, CV_USE_OFFSET, 0xABCDE, 0, 44, 20, 0xABCDE, 0xFFFFF },
@@ -44,7 +44,7 @@ static const relocate_row ROWS[] = {
     { 103, CV_USE_OFFSET, 0x1234, 0, 0, 32, 0x1234, 0xFFFFFFFF },
     { 103, CV_USE_BANK, 0x14, 3, 0, 32, 0x14, 0xFFFFFFFF },
     { 115, CV_USE_BANK, 0x54, 3, 37, 22, 0x60054, 0x1FFFF },
-    { 115, CV_USE_SLOT, 0x170, 0, 37, 17, 0x170, 0x1FFFF },
+    { 115, CV_USE_SLOT, 0x170, 0, 37, 22, 0x170, 0x1FFFF },
 };
 
 static uint64_t bits_of(const uint8_t *bytes, unsigned pos, unsigned bits)
