@@ -186,7 +186,7 @@ class Kept:
     """
 
     def __init__(self, args):
-        self.on = args.resume or (args.mode != "release" and bool(os.environ.get("CV_RESUME")))
+        self.on = args.resume or (args.mode not in ("release", "cov") and bool(os.environ.get("CV_RESUME")))
         self.path = os.path.join(args.build, "passed.json")
         self.rows, self.states, self.mode = {}, {}, args.mode
         if self.on:

@@ -79,8 +79,7 @@ static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
     else if (!cubin->abi8 && !cubin->legacy)
         cv_report(ctx, CV_R_ELF_ABI, at + 7, 2, pair, CV_OSABI_CUDA << 8 | CV_ABI_CUDA);
     if (mercury && !may_be_mercury(cubin))
-        header_report(ctx, cubin, CV_R_ELF_NO_MERCURY, CV_EH_TYPE, header->type == CV_ELF_MERCURY,
-                      header->flags);
+        header_report(ctx, cubin, CV_R_ELF_NO_MERCURY, CV_EH_TYPE, header->type, header->flags);
     else if (mercury)
         header_report(ctx, cubin, CV_R_ELF_MERCURY, CV_EH_TYPE,
                       header->type == CV_ELF_MERCURY ? header->type : header->flags, 0);

@@ -207,8 +207,8 @@ static cuvet_status read_unit(liner *all, const cv_line_unit *unit)
     line_piece rows = { unit->at, unit->program };
     cv_prove_reloc texts;
 
-    while (next_patch(all, &rows, cv_wrap_sub(unit->program, 4),
-                      &texts)) /* the last of a header: among the texts */
+    /* the last four bytes of a header are a place among the texts */
+    while (next_patch(all, &rows, cv_wrap_sub(unit->program, 4), &texts))
         continue;
     line_pieces_clear(&all->rows);
     cv_keys_clear(&all->order);
