@@ -27,6 +27,16 @@ def bank_without_number():
 legal('bank-without-number.sm_75.rdc.cubin', bank_without_number)
 
 
+def pointer_to_common():
+    """data that holds the address of a common variable, which a linker places: PTX's .common and a pointer to it"""
+    e = Elf(sample('vars.sm_90.rdc.cubin'))
+    e.symbol('zeroed', 'shndx', 0xFFF2).symbol('zeroed', 'value', 4)
+    return e.reloc('.rela.nv.global.init', 0, 'sym', e.symbol_index('zeroed'))
+
+
+legal('pointer-to-common.sm_90.rdc.cubin', pointer_to_common)
+
+
 def padded_variables():
     """executables of tools up to 11: the file has the padding up to shared memory, the memory has not"""
     elf = synth.legacy(Elf(sample('vars.sm_75.cubin')))
