@@ -52,7 +52,7 @@ static void tell_slot(const cv_view_scan_relocs *view, const cv_irel *rel, const
         cv_link_say(view, rel->sym, CV_R_LINK_GIVEN_UP, rel->type, 0);
     if (!view->options->relocatable && fix->count != 0 && rel->target != CV_NONE &&
         cv_l_is_texture(cv_l_isym(view, rel->sym)) && rel->addend != 0 &&
-        cv_l_osym(view, cv_l_out_of(view, rel->sym))->has_slot)
+        cv_l_out_of(view, rel->sym) != CV_NONE && cv_l_osym(view, cv_l_out_of(view, rel->sym))->has_slot)
         cv_link_say(view, rel->sym, CV_R_LINK_SLOT, (uint64_t)rel->addend, 0);
 }
 
