@@ -23,7 +23,7 @@ COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "hostile", "differential")
 SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
-OTHER_ROOTS = ("tests/device/", "tests/world/", "bench/")  # no job here reads them
+OTHER_ROOTS = ("tests/device/",)  # no job here reads it
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
@@ -181,8 +181,8 @@ def show(job, width):
 class Kept:
     """What passed before from the same sources, for a run that was cut off: check-full takes more than an hour.
 
-    A job is kept while its mode, its arguments and all tracked files are the same, where neither documents count nor
-    the scripts of other jobs. Gates run other jobs and count all scripts, the light ones all documents too.
+    A job is kept while its mode, its arguments and all tracked files are the same. Documents count for the scripts that
+    name one, scripts for the jobs that run them. Gates run other jobs and count all scripts, the light ones all documents too.
     """
 
     def __init__(self, args):
@@ -192,10 +192,13 @@ class Kept:
         if self.on:
             self.files = self.tracked()
             scripts = [f for f in self.files if f.startswith(SCRIPT_ROOTS) and is_script(f)]
-            taken = set()  # what other scripts import
+            taken, self.readers = set(), set()  # what other scripts import; those that name documents
             for f in scripts:
-                with open(os.path.join(ROOT, f), encoding="utf-8") as text:
-                    taken.update(re.findall(r"^(?:import|from) (\w+)", text.read(), re.M))
+                with open(os.path.join(ROOT, f), encoding="utf-8") as handle:
+                    text = handle.read()
+                taken.update(re.findall(r"^(?:import|from) (\w+)", text, re.M))
+                if re.search(r"\.md\b|\bdocs\b", text):
+                    self.readers.add(f)
             self.alone = {f for f in scripts if os.path.splitext(os.path.basename(f))[0] not in taken}
             if os.path.exists(self.path):
                 with open(self.path, encoding="utf-8") as f:
@@ -218,7 +221,8 @@ class Kept:
             whole = hashlib.sha256()
             for name, what in sorted(self.files.items()):
                 script = key != "gate" and name in self.alone
-                if key == "all" or name == own or not (name.endswith(".md") or name.startswith(OTHER_ROOTS) or script):
+                document = name.endswith(".md") and own not in self.readers
+                if key == "all" or name == own or not (document or name.startswith(OTHER_ROOTS) or script):
                     whole.update(("%s %s\n" % (what, name)).encode())
             self.states[key] = whole.hexdigest()
         return "%s %s%s %r" % (self.states[key], self.mode, " full" if FULL else "", job.argv[1:] if gate is None else gate)

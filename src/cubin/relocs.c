@@ -219,7 +219,7 @@ static bool is_variable(uint8_t type)
 /* What a driver gives an address to: of a constant, in memory of all kinds. */
 static bool is_placed(const cv_sec *named, uint8_t type, const cv_reloc_facts *facts)
 {
-    switch ((int)named->role) {
+    switch ((unsigned)named->role) {
     case CV_ROLE_CONSTANT: return cv_reloc_is_variable(facts) && is_variable(type);
     case CV_ROLE_GLOBAL:
     case CV_ROLE_GLOBAL_INIT: return is_variable(type);

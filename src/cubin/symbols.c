@@ -341,7 +341,7 @@ static bool is_of_no_memory(const cv_elf_symbol *symbol, uint8_t type)
 {
     unsigned space = symbol->other & CV_STO_SPACE;
 
-    return type == CV_STT_CUDA_OBJECT && space > CV_STO_SPACE_GLOBAL &&
+    return (type == CV_STT_CUDA_OBJECT || type == CV_STT_OBJECT) && space > CV_STO_SPACE_GLOBAL &&
            (symbol->other & (CV_STO_MANAGED | CV_STO_ENTRY)) != 0;
 }
 

@@ -11,7 +11,9 @@ import lib_places
 from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, golden, main, read, sample, scratch, test, write
 
 sys.path.append(os.path.join(ROOT, "tools", "corpus"))
+sys.path.append(os.path.join(ROOT, "tests", "hostile"))
 import edit  # noqa: E402
+import link_mutants  # noqa: E402
 
 FRAME_SIZE, MAX_STACK_SIZE = 0x11, 0x23
 A, B = sample("two_a.sm_75.rdc.cubin"), sample("two_b.sm_75.rdc.cubin")
@@ -854,13 +856,22 @@ def lines_that_are_patched_elsewhere_stay():
 
 
 @test
-def a_result_unlike_those_of_the_tools_is_refused():
-    """CV-LINK-132: what nobody looks at in an input would be strange in the result."""
+def a_name_of_no_memory_is_refused():
+    """CV-ELF-150: managed memory and kernels are global; the link would keep the bits."""
     damaged, other = inputs_of("lines", "sm_100")
     damaged.symbol("__UDT_CANONICAL", "other", 0xB7)
-    refused(["CV-ELF-150", "CV-LINK-132"], "-r", write(bytes(damaged)), write(bytes(other)), arch="sm_100")
-    linked_or_noted = link("-r", *[write(bytes(e)) for e in inputs_of("lines", "sm_100")], "-o", os.path.join(scratch(), "out"), arch="sm_100")
-    equal(linked_or_noted.rc, CLEAN, linked_or_noted.err)
+    refused(["CV-ELF-150"], "-r", write(bytes(damaged)), write(bytes(other)), arch="sm_100")
+
+
+@test
+def alignments_are_those_of_the_kind_of_a_section():
+    """CV-LINK-132 of what an assembler made; of what a compiler made the examination asks it already."""
+    for case, name, align in (("tex_object", ".debug_frame", 8), ("tex_object", ".nv.constant0._Z4ktexyyPf", 0), ("alias_ptx", ".text.realf", 32)):
+        damaged = inputs_of(case, "sm_80")[0]
+        damaged.section(name, "align", align)
+        refused(["CV-LINK-132"], write(link_mutants.assembled(bytes(damaged))), arch="sm_80")
+        refused(["CV-ELF-049"], write(bytes(damaged)), arch="sm_80")
+    linked(write(link_mutants.assembled(bytes(inputs_of("tex_object", "sm_80")[0]))), arch="sm_80")
 
 
 @test

@@ -6,7 +6,7 @@ cuvet and by nvlink in every way: the same bytes but for the note that names the
 take is counted apart.
 
   CV_ARCHES=75,80,90,100,120   for which machines (default: 75,90, with CV_FULL=1 75,80,90,100,120)
-  CV_SHARE=N                   each Nth program (default 29, with CV_FULL=1 29; with 1 it takes hours)
+  CV_SHARE=N                   each Nth program (default 29, also with CV_FULL=1; with 1 it takes hours)
   CV_ONLY=WORD                 programs whose name has the word
   CV_KEEP=DIR                  where PTX of differences is put (tools/shrink_link.py cuts it down)
   CV_JOBS=2

@@ -45,6 +45,19 @@ static bool is_of_system(cv_span function)
 #undef IS_BEHIND
 }
 
+/* The result has the alignment of these from its inputs; 0 in the table of kinds: that of the data, which is
+ * some. */
+static bool fits_alignment(const cv_view_validate *view, const cv_isec *isec, cv_role role)
+{
+    uint64_t want = cv_section_facts_of(role)->align;
+
+    if (role == CV_ROLE_TEXT)
+        want = cv_l_obj(view, isec->obj)->cubin.gen->text;
+    if (want == 0)
+        return isec->align != 0 || role == CV_ROLE_NONE || role == CV_ROLE_NULL_SECTION;
+    return isec->align == want || (role != CV_ROLE_TEXT && role != CV_ROLE_DEBUG && role != CV_ROLE_NV_DEBUG);
+}
+
 static cuvet_status admit_section(const cv_view_validate *view, cv_id id)
 {
     const cv_isec *isec = cv_l_isec(view, id);
@@ -58,6 +71,8 @@ static cuvet_status admit_section(const cv_view_validate *view, cv_id id)
         return cv_link_refuse_section(view, id, CV_R_LINK_EXTENT, isec->size);
     if (isec->align > ALIGN_MOST)
         return cv_link_refuse_section(view, id, CV_R_LINK_EXTENT, isec->align);
+    if (!fits_alignment(view, isec, role))
+        return cv_link_refuse_section(view, id, CV_R_LINK_SECTION_ALIGN, isec->align);
     if (role == CV_ROLE_TEXT && owner_of(view, id) == CV_NONE)
         return cv_link_refuse_section(view, id, CV_R_LINK_CODE, cv_elf_code_symbol(isec->info));
     return CUVET_OK;

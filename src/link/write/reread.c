@@ -8,23 +8,20 @@
 typedef struct listener {
     cv_emit_fn *emit;
     void *user;
-    uint64_t unlike; /* errors that say only: no tool writes this */
 } listener;
 
 /* What the rules remark on was remarked on in the inputs; a place in the output says nothing to anybody. */
 static void pass_errors(void *user, const cuvet_diag *diag)
 {
-    listener *to = user;
+    const listener *to = user;
 
-    if (diag->severity == CUVET_ERROR && cuvet_rule_get(diag->rule)->cls == CUVET_C_PROFILE)
-        to->unlike++;
     if (diag->severity == CUVET_ERROR && to->emit)
         to->emit(to->user, diag);
 }
 
 cuvet_status cv_stage_reread(const cv_view_reread *view)
 {
-    listener to = { view->ctx->emit, view->ctx->emit_user, 0 };
+    listener to = { view->ctx->emit, view->ctx->emit_user };
     uint64_t extent = 0, errors = view->ctx->n_errors, warnings = view->ctx->n_warnings;
     cuvet_status status;
     cv_cubin *cubin = &view->reread->cubin;
@@ -48,12 +45,7 @@ cuvet_status cv_stage_reread(const cv_view_reread *view)
                                     .functions = cubin->n_functions };
     if (status == CUVET_E_NOMEM || status == CUVET_E_LIMIT)
         return status;
-    if (status == CUVET_OK && view->ctx->n_errors == errors)
-        return CUVET_OK;
-    /* What is legal in an input and becomes strange in a result comes from an input that no tool writes. */
-    if (status == CUVET_OK && view->ctx->n_errors - errors == to.unlike)
-        return cv_reject(view->ctx, CV_R_LINK_UNLIKE, 0, to.unlike, 0);
-    return cv_link_broken(view);
+    return status == CUVET_OK && view->ctx->n_errors == errors ? CUVET_OK : cv_link_broken(view);
 }
 
 /* What was read is what was meant. */
