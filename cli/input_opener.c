@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "frames.h"
 #include "input_int.h"
+#include "room.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef union control_buffer {
@@ -63,20 +63,6 @@ static uint32_t length_of(const char *text, size_t max)
     return text ? (uint32_t)strnlen(text, max - 1) + 1 : 0;
 }
 
-/* Descriptors on their way count against the limit of open ones, all of a user together, and for anybody but
- * root: then there is room again when some have arrived. Should nobody take them any more, watch_reader()
- * ends it. */
-static bool wait_for_room(void)
-{
-    static const struct timespec PAUSE = { 0, 1000000 };
-
-    if (errno == ETOOMANYREFS)
-        (void)nanosleep(&PAUSE, NULL);
-    else if (errno != EINTR)
-        return false;
-    return true;
-}
-
 /* sendmsg() only reads what its vector, which readv() has as well, points to without const. */
 static struct iovec vector_of(const void *bytes, size_t size)
 {
@@ -90,6 +76,7 @@ static bool send_packet(int channel, const cli_found *found)
     control_buffer control = { .bytes = { 0 } };
     struct iovec vec[5] = { { &packet, sizeof(packet) } };
     struct msghdr msg = { .msg_iov = vec, .msg_iovlen = 5 };
+    unsigned tries = 0;
     ssize_t got;
 
     if (found) {
@@ -115,7 +102,7 @@ static bool send_packet(int channel, const cli_found *found)
     }
     do
         got = sendmsg(channel, &msg, MSG_NOSIGNAL);
-    while (got < 0 && wait_for_room());
+    while (got < 0 && cli_wait_for_room(&tries));
     return got > 0;
 }
 

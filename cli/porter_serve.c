@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The porter's side: outside of the cage, and asked by what may have been taken over inside of it. */
 #include "porter.h"
+#include "room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,7 @@ static bool send_answer(int fd, cuvet_status status, int descriptor)
     control_buffer control = { .bytes = { 0 } };
     struct iovec vec = { &reply, sizeof(reply) };
     struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1 };
+    unsigned tries = 0;
     ssize_t got;
 
     if (descriptor >= 0) {
@@ -190,7 +192,7 @@ static bool send_answer(int fd, cuvet_status status, int descriptor)
     }
     do
         got = sendmsg(fd, &msg, MSG_NOSIGNAL);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && cli_wait_for_room(&tries));
     return got == (ssize_t)sizeof(reply);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "room.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ static bool send_bytes(int fd, char *bytes, size_t size, int file)
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = { .bytes = { 0 } };
     bool with_file = file >= 0;
+    unsigned tries = 0;
 
     control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
     memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
@@ -107,7 +109,7 @@ static bool send_bytes(int fd, char *bytes, size_t size, int file)
                                   .msg_controllen = with_file ? sizeof(control.bytes) : 0 };
         ssize_t put = sendmsg(fd, &message, MSG_NOSIGNAL);
 
-        if (put < 0 && errno == EINTR)
+        if (put < 0 && cli_wait_for_room(&tries))
             continue;
         if (put <= 0)
             return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "../room.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -250,12 +251,17 @@ static bool send_request(const worker_slot *slot, const worker_exchange *exchang
                               .msg_iovlen = 1,
                               .msg_control = &control,
                               .msg_controllen = CMSG_SPACE(sizeof(int) * exchange->n_files) };
+    unsigned tries = 0;
+    ssize_t put;
 
     control.head.cmsg_len = CMSG_LEN(sizeof(int) * exchange->n_files);
     control.head.cmsg_level = SOL_SOCKET;
     control.head.cmsg_type = SCM_RIGHTS;
     memcpy(CMSG_DATA(&control.head), exchange->file, sizeof(int) * exchange->n_files);
-    return sendmsg(slot->channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)exchange->size;
+    do
+        put = sendmsg(slot->channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (put < 0 && cli_wait_for_room(&tries) && worker_now() < exchange->deadline);
+    return put == (ssize_t)exchange->size;
 }
 
 /* Milliseconds until somebody has to look; 0: it is too late, and exchange->end says for what. */

@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -375,27 +376,69 @@ def more_inputs_than_descriptors():
                   "%d descriptors: %s" % (n, " ".join(args)))
 
 
+def ordinary(limit):
+    """In a new process: with so few descriptors, and as somebody who is not root."""
+    few(limit)()
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
 @test
 def descriptors_on_their_way():
     """Those of anybody but root count against the limit until they have arrived: the opener has to wait for that."""
-    def limits():
-        few(40)()
-        if os.getuid() == 0:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-
     d = scratch()
     os.chmod(d, 0o755)
     for i in range(300):
         os.chmod(write(read("default.fatbin"), "f%03d" % i, d), 0o644)
     try:
         # A coverage build would write its profile where the ordinary user may not.
-        p = subprocess.run([CUVET, "scan", "-r", "-j3", "-v", "."], cwd=d, capture_output=True, preexec_fn=limits, check=False,
+        p = subprocess.run([CUVET, "scan", "-r", "-j3", "-v", "."], cwd=d, capture_output=True, preexec_fn=lambda: ordinary(40), check=False,
                            timeout=120, stdin=subprocess.DEVNULL, env=dict(os.environ, LLVM_PROFILE_FILE="/dev/null"))
     except PermissionError:
         raise Skip("the command is where only root gets to")
     equal((p.returncode, p.stderr, p.stdout.count(b": clean;")), (CLEAN, b"", 300), "as an ordinary user")
+
+
+def hold_on_the_way(end):
+    """A process of the same user with twenty descriptors on their way, for a second."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        ordinary(100)
+        left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for _ in range(20):
+            socket.send_fds(left, [b"x"], [end])
+        os.write(end, b"sent")
+        time.sleep(1)
+        right.close()
+    finally:
+        os._exit(0)
+
+
+@test
+def descriptors_of_others_on_their_way():
+    """Others of the same user have more on their way than this process may open: files wait until those have arrived."""
+    d = scratch()
+    os.chmod(d, 0o777)
+    os.chmod(write(read("multi.fatbin"), "f", d), 0o644)
+    for args in (["unpack", "-d", "out", "f"], ["scan", "f"]):
+        begin, end = os.pipe()
+        child = hold_on_the_way(end)
+        equal(os.read(begin, 4), b"sent", "descriptors are on their way")
+        try:
+            p = subprocess.run([CUVET, *args], cwd=d, capture_output=True, preexec_fn=lambda: ordinary(12), check=False,
+                               timeout=120, stdin=subprocess.DEVNULL, env=dict(os.environ, LLVM_PROFILE_FILE="/dev/null"))
+        except PermissionError:
+            raise Skip("the command is where only root gets to")
+        finally:
+            os.waitpid(child, 0)
+            os.close(begin)
+            os.close(end)
+        equal((p.returncode, p.stderr), (CLEAN, b""), " ".join(args))
+    assert os.listdir(os.path.join(d, "out")), "something was unpacked"
 
 
 @test
