@@ -44,7 +44,7 @@ def a_build_and_itself():
 
 @test
 def a_byte_of_the_output():
-    rc, said = same(planted('list*) sed "1s/./X/" "$0.$$" > "$0.t"; mv "$0.t" "$0.$$";;'), *FEW)
+    rc, said = same(planted('list*) sed "1s/./X/" "$0.$$" > "$0.$$.t"; mv "$0.$$.t" "$0.$$";;'), *FEW)
     equal(rc, 1, said)
     assert "cuvet list -r .\n  stdout, line 1:" in said and " 1 differences of 1 kinds" in said, said
 
@@ -74,8 +74,8 @@ def a_byte_of_a_file_and_a_file_more():
 @test
 def one_file_of_many():
     """A difference in a batch is told with the file that it is about."""
-    rc, said = same(planted('scan*sm_75.cubin*) sed "/plain.sm_75.cubin/s/suspicious\\\\|clean/CLEAN/" "$0.$$" > "$0.t"; '
-                            'mv "$0.t" "$0.$$";;'), "--only", "samples", "--match", "^scan --format=ndjson -j1")
+    rc, said = same(planted('scan*sm_75.cubin*) sed "/plain.sm_75.cubin/s/suspicious\\\\|clean/CLEAN/" "$0.$$" > "$0.$$.t"; '
+                            'mv "$0.$$.t" "$0.$$";;'), "--only", "samples", "--match", "^scan --format=ndjson -j1")
     equal(rc, 1, said)
     assert "samples: cuvet scan --format=ndjson -j1 plain.sm_75.cubin\n" in said and " 1 differences of 1 kinds" in said, said
 
@@ -84,7 +84,7 @@ def one_file_of_many():
 def other_words_for_a_rule():
     """With --reworded a sentence may change, a rule may not."""
     few = ("--only", "limits", "--match", "^scan --format=ndjson --limit=members=1 ")
-    wrapper = 'scan*) sed "s/%s/%s/" "$0.$$" > "$0.t"; mv "$0.t" "$0.$$";;'
+    wrapper = 'scan*) sed "s/%s/%s/" "$0.$$" > "$0.$$.t"; mv "$0.$$.t" "$0.$$";;'
     words = planted(wrapper % ('\\"message\\": *\\"[A-Z]', '\\"message\\":\\"Quite o'))
     rc, said = same(words, *few)
     equal(rc, 1, said)
