@@ -59,16 +59,19 @@ static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
 {
     const cv_elf_header *header = &cubin->header;
     uint64_t at = cubin->image.off, pair = (uint64_t)header->osabi << 8 | header->abiversion;
-    bool mercury;
+    bool mercury, whole;
 
     if (header->machine != CV_EM_CUDA)
         return cv_reject(ctx, CV_R_ELF_MACHINE, at + 18, header->machine, CV_EM_CUDA);
     cubin->abi8 = header->osabi == CV_OSABI_CUDA && header->abiversion == CV_ABI_CUDA;
     cubin->legacy = header->osabi == CV_OSABI_LEGACY && header->abiversion == CV_ABI_LEGACY;
-    cubin->rel = header->type == CV_ELF_REL;
+    mercury = (cubin->abi8 || cubin->legacy) && cv_elf_flags_mercury(header->flags, cubin->abi8);
+    /* nvcc -ewp gives its objects the same type, and no flag: relocatable files otherwise. */
+    whole =
+        header->type == CV_ELF_MERCURY && !mercury && header->phnum == 0 && (cubin->abi8 || cubin->legacy);
+    mercury = mercury || (header->type == CV_ELF_MERCURY && !whole);
+    cubin->rel = header->type == CV_ELF_REL || whole;
     cubin->exe = header->type == CV_ELF_EXEC;
-    mercury = header->type == CV_ELF_MERCURY ||
-              ((cubin->abi8 || cubin->legacy) && cv_elf_flags_mercury(header->flags, cubin->abi8));
     cubin->conv = (cubin->abi8 || cubin->legacy) && !header->is32 && !mercury && (cubin->rel || cubin->exe);
     if (header->is32)
         cv_report(ctx, CV_R_ELF_CLASS32, at + 4, 1, 1, 2);

@@ -92,7 +92,7 @@ typedef struct cv_cubin {
     uint64_t n_syms, n_merc_syms;
     /* facts */
     bool conv; /* one of the two known ABIs, class 64, not Mercury: conventions of real tools are checked */
-    bool abi8, rel, exe; /* (0x41, 8); e_type 1; e_type 2 */
+    bool abi8, rel, exe; /* (0x41, 8); e_type 1, or as below; e_type 2 */
     bool hand;           /* hand-assembled by nvasm: a looser layout */
     bool legacy;         /* (0x33, 7) */
     bool flag_capsule;   /* e_flags says SASS + capsule */
@@ -115,6 +115,12 @@ typedef struct cv_cubin {
     uint32_t first[CV_N_ROLES]; /* first section of each role, 0 = none: see cv_cubin_first */
     cv_keys by_off;             /* ranges sorted by offset: scratch of the ledger and of the segments */
 } cv_cubin;
+
+/* An object of nvcc -ewp: relocatable, with the type of Mercury. */
+static inline bool cv_cubin_is_whole(const cv_cubin *cubin)
+{
+    return cubin->rel && cubin->header.type == CV_ELF_MERCURY;
+}
 
 /* Keep the memory between two cubins: init once, examine often, free at the end. */
 void cv_cubin_init(cv_cubin *cubin);

@@ -100,6 +100,8 @@ static bool is_weak(const symbol_pass *pass, uint64_t index)
  * function itself and end by a signal where it is not. */
 static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
 {
+    if (cv_cubin_is_whole(pass->cubin))
+        return; /* which has what it does not show to others behind each other */
     if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_INFO, index, owner);
     else if (symbol->other & CV_STO_ENTRY)
@@ -257,12 +259,16 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
         return;
     if (cv_is_variable(type))
         check_variable(pass, at, symbol, index, sec);
+    /* The name that a whole program has for what is reserved in shared memory, without a type or a size. */
+    if (cv_cubin_is_whole(pass->cubin) && type == CV_STT_NOTYPE && sec->role == CV_ROLE_SHARED_RESERVED &&
+        symbol->size == 0)
+        return;
     if (CV_UNLIKELY(pass->cubin->rel && !is_for_others(symbol, type)))
         sym_report(pass, at, CV_R_SYM_FOR_OTHERS, CV_ST_INFO, type, CV_STT_CUDA_OBJECT);
     if (value_is_no_place(pass->cubin, symbol, sec)) {
         end = symbol->size;
         /* of an array that a relocatable link shows it is nothing, or the place */
-        if (pass->cubin->rel && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
+        if (pass->cubin->rel && !cv_cubin_is_whole(pass->cubin) && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
             !(symbol->size == 0 && (symbol->value == 0 || sec->role == CV_ROLE_NV_DEBUG_SHARED)))
             sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
         if (pass->cubin->rel && symbol->size == 0 && cv_elf_sym_bind(symbol) == CV_STB_LOCAL)

@@ -261,6 +261,22 @@ START_TEST(all_samples_clean)
 }
 END_TEST
 
+/* Objects of nvcc -ewp: relocatable files with the type of Mercury, without its flag and without segments. */
+START_TEST(whole_programs)
+{
+    static const char *const NAMES[] = { "plain.sm_75.rdc", "plain.sm_90.rdc", "plain.sm_120.rdc" };
+
+    for (size_t i = 0; i < N(NAMES); i++) {
+        load(NAMES[i]);
+        bytes[16] = 0x00;
+        bytes[17] = 0xFF;
+        ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+        ck_assert_msg(got.findings == 0, "%s: %s", NAMES[i], cuvet_rule_get(got.diags[0].rule)->id);
+        ck_assert(cv_cubin_is_whole(&cubin) && cubin.conv);
+    }
+}
+END_TEST
+
 Suite *suite_test_cubin(void)
 {
     Suite *suite = suite_create("cubin");
@@ -270,6 +286,7 @@ Suite *suite_test_cubin(void)
     tcase_add_test(tcase, all_rules);
     tcase_add_test(tcase, relocations_at_load);
     tcase_add_test(tcase, all_samples_clean);
+    tcase_add_test(tcase, whole_programs);
     tcase_add_loop_test(tcase, one_edit, 0, (int)N(ROWS));
     suite_add_tcase(suite, tcase);
     return suite;
