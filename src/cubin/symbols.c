@@ -100,8 +100,10 @@ static bool is_weak(const symbol_pass *pass, uint64_t index)
  * function itself and end by a signal where it is not. */
 static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
 {
-    if (cv_cubin_is_whole(pass->cubin))
-        return; /* which has what it does not show to others behind each other */
+    /* A whole program has functions that it shows to nobody behind the one that the section is named for. */
+    if (cv_cubin_is_whole(pass->cubin) && cv_elf_sym_bind(symbol) == CV_STB_LOCAL &&
+        !(symbol->other & CV_STO_ENTRY))
+        return;
     if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_INFO, index, owner);
     else if (symbol->other & CV_STO_ENTRY)
@@ -268,7 +270,8 @@ static void check_defined(const symbol_pass *pass, uint64_t at, const cv_elf_sym
     if (value_is_no_place(pass->cubin, symbol, sec)) {
         end = symbol->size;
         /* of an array that a relocatable link shows it is nothing, or the place */
-        if (pass->cubin->rel && !cv_cubin_is_whole(pass->cubin) && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
+        if (pass->cubin->rel && CV_UNLIKELY(!cv_is_pow2(symbol->value)) &&
+            !(symbol->value == 0 && cv_cubin_is_whole(pass->cubin)) &&
             !(symbol->size == 0 && (symbol->value == 0 || sec->role == CV_ROLE_NV_DEBUG_SHARED)))
             sym_report(pass, at, CV_R_SYM_ALIGN, CV_ST_VALUE, symbol->value, 0);
         if (pass->cubin->rel && symbol->size == 0 && cv_elf_sym_bind(symbol) == CV_STB_LOCAL)

@@ -24,7 +24,7 @@ enum {
     CV_ELF_REL = 1, /* e_type */
     CV_ELF_EXEC = 2,
     CV_ELF_DYN = 3,
-    CV_ELF_MERCURY = 0xFF00, /* published, never observed */
+    CV_ELF_MERCURY = 0xFF00, /* published for Mercury; observed in objects of nvcc -ewp, without its flag */
     CV_EM_CUDA = 190,
     CV_OSABI_CUDA = 0x41,
     CV_ABI_CUDA = 8,
