@@ -29,8 +29,24 @@ endef
 $(foreach v,12 13,$(eval $(call jit_rule,$(v))))
 
 JIT_LIBS := $(BUILD)/compat/libnvJitLink.so.12 $(BUILD)/compat/libnvJitLink.so.13
+# What such a library starts for links with LTO-IR, beside it.
+LTO_PROGRAM := $(BUILD)/compat/cuvet-lto
+# A sanitizer's runtime would not start under the limits that it is run with: other modes build it without.
+LTO_MODE  := $(if $(filter release,$(MODE)),$(MODE_FLAGS))
+LTO_LINK  := $(if $(filter release,$(MODE)),$(MODE_LINK))
+$(BUILD)/obj/compat/lto/%.o: compat/lto/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(LTO_MODE) -O2 -g -Iinclude -c $< -o $@
+$(LTO_PROGRAM): $(BUILD)/obj/compat/lto/main.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pie $(LTO_MODE) $(LTO_LINK) $(LDFLAGS) -o $@ $< -ldl
+-include $(BUILD)/obj/compat/lto/main.d
+all: $(LTO_PROGRAM)
+
 .PHONY: compat
-compat: $(JIT_LIBS) ## libraries in the place of others: build/compat/libnvJitLink.so.12 and .13
+compat: $(LTO_PROGRAM) $(JIT_LIBS) ## libraries in the place of others: build/compat/libnvJitLink.so.12 and .13
 all: $(JIT_LIBS)
 
 # Loads whichever library it is told: ours, or the reference.

@@ -26,7 +26,7 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 	$(INSTALL) -m 755 $(BUILD)/cuvet '$(DESTDIR)$(BINDIR)/cuvet'
 	$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/cuvet/compat'
 	ln -sf '$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
-	$(INSTALL) -m 755 $(JIT_LIBS) '$(DESTDIR)$(LIBDIR)/cuvet/compat/'
+	$(INSTALL) -m 755 $(LTO_PROGRAM) $(JIT_LIBS) '$(DESTDIR)$(LIBDIR)/cuvet/compat/'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
 	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
 	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
@@ -49,7 +49,7 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 
 uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	rm -f '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
-	@for l in $(notdir $(JIT_LIBS)); do rm -f "$(DESTDIR)$(LIBDIR)/cuvet/compat/$$l" || exit 1; done
+	@for l in $(notdir $(LTO_PROGRAM) $(JIT_LIBS)); do rm -f "$(DESTDIR)$(LIBDIR)/cuvet/compat/$$l" || exit 1; done
 	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'

@@ -20,6 +20,15 @@ $(BUILD)/tests/fake_compiler: tests/programs/fake_compiler.c $(FLAGS_STAMP)
 	    -MF $(BUILD)/obj/tests/programs/fake_compiler.d $< -o $@
 -include $(BUILD)/obj/tests/programs/fake_compiler.d
 
+# A libnvJitLink of the same kind.
+$(BUILD)/tests/libfake_nvjitlink.so: tests/programs/fake_nvjitlink.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D) $(BUILD)/obj/tests/programs
+	$(Q)$(CC) -std=c11 -pedantic -O1 -g -fPIC -shared -fvisibility=hidden $(CV_WARN_TEST) $(CV_WERROR) $(CV_MAP) $(CV_DEFS) -MMD -MP \
+	    -MF $(BUILD)/obj/tests/programs/fake_nvjitlink.d $< -o $@
+-include $(BUILD)/obj/tests/programs/fake_nvjitlink.d
+tests-build: $(BUILD)/tests/libfake_nvjitlink.so
+
 # Enters the sandbox by the code of the command and tries one thing.
 $(BUILD)/obj/tests/programs/cage_probe.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
 $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/programs/cage_probe.o \
@@ -30,7 +39,7 @@ $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/programs/cage_probe.o \
 -include $(BUILD)/obj/tests/programs/cage_probe.d
 
 tests-build: $(LIB_PROGRAMS) $(BUILD)/tests/fake_compiler $(BUILD)/tests/cage_probe
-$(filter %/unit_proc %/unit_finalize %/unit_api %/fault,$(TEST_BINS)): | $(BUILD)/tests/fake_compiler
+$(filter %/unit_proc %/unit_finalize %/unit_api %/fault,$(TEST_BINS)): | $(BUILD)/tests/fake_compiler $(BUILD)/tests/libfake_nvjitlink.so $(LTO_PROGRAM)
 
 # docs/evidence/link.md has the figures of a whole run of both.
 mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (MUTANTS=n of each of 29, NVLINK=path)

@@ -112,7 +112,7 @@ nvJitLinkResult nvJitLinkComplete(nvJitLinkHandle handle)
 }
 
 /* What can be asked for. */
-typedef enum jit_query { JIT_CUBIN, JIT_IR, JIT_ERROR_LOG, JIT_INFO_LOG } jit_query;
+typedef enum jit_query { JIT_CUBIN, JIT_PTX_TEXT, JIT_IR, JIT_ERROR_LOG, JIT_INFO_LOG } jit_query;
 
 /* With 'size': how many bytes there are. Otherwise they are copied, as many as that. */
 static cv_jit_result query(nvJitLinkHandle handle, jit_query what, size_t *size, void *out)
@@ -124,12 +124,14 @@ static cv_jit_result query(nvJitLinkHandle handle, jit_query what, size_t *size,
 
     if (!link)
         return CV_JIT_INVALID_INPUT;
-    if (what == JIT_CUBIN) {
+    if (what == JIT_CUBIN || (what == JIT_PTX_TEXT && link->settings.ptx)) {
+        bool has = link->state == CV_JIT_LINKED && (what == JIT_PTX_TEXT) == link->settings.ptx;
+
         bytes = link->result;
         len = link->n_result;
-        result = link->state == CV_JIT_LINKED ? CV_JIT_SUCCESS : CV_JIT_INTERNAL;
-    } else if (what == JIT_IR) {
-        result = CV_JIT_INVALID_INPUT; /* there is some after -lto only */
+        result = has ? CV_JIT_SUCCESS : CV_JIT_INTERNAL;
+    } else if (what == JIT_PTX_TEXT || what == JIT_IR) {
+        result = CV_JIT_INVALID_INPUT; /* there is none without -ptx; LTO-IR is never a result here */
     } else {
         const cv_jit_log *log = what == JIT_ERROR_LOG ? &link->error : &link->info;
 
@@ -166,12 +168,12 @@ nvJitLinkResult nvJitLinkGetLinkedCubin(nvJitLinkHandle handle, void *cubin)
 
 nvJitLinkResult nvJitLinkGetLinkedPtxSize(nvJitLinkHandle handle, size_t *size)
 {
-    return query_size(handle, JIT_IR, size);
+    return query_size(handle, JIT_PTX_TEXT, size);
 }
 
 nvJitLinkResult nvJitLinkGetLinkedPtx(nvJitLinkHandle handle, char *ptx)
 {
-    return query_bytes(handle, JIT_IR, ptx);
+    return query_bytes(handle, JIT_PTX_TEXT, ptx);
 }
 
 nvJitLinkResult nvJitLinkGetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *size)

@@ -67,6 +67,7 @@ typedef struct cv_jit_settings {
     bool lto, ptx, relocatable, debug, lineinfo, verbose, timing, split, split_extended, variables_used;
     cv_jit_list kernels_used;
     cv_jit_list compiler; /* options for whoever compiles PTX */
+    cv_jit_list given;    /* all of them, as they were given */
 } cv_jit_settings;
 
 /* What was said during one call of the linker, kept until its names can be asked for. */
@@ -75,6 +76,9 @@ typedef struct cv_jit_said {
     size_t size, cap;
     bool lost; /* no memory for one of them */
 } cv_jit_said;
+
+/* Copies of the inputs of a link that is handed on. */
+typedef struct cv_jit_held cv_jit_held;
 
 typedef struct cv_jit_link {
     cv_jit_state state;
@@ -87,9 +91,13 @@ typedef struct cv_jit_link {
     cuvet_linker linker;
     cuvet_compiler compiler; /* zero: none */
     bool has_compiler;
-    const void *result; /* borrowed from the linker */
+    const void *result; /* borrowed from the linker, or from 'handed' */
     size_t n_result;
-    double started, completed; /* seconds, for -time */
+    double started, completed;       /* seconds, for -time */
+    char *lto_library, *lto_program; /* paths */
+    cv_jit_held *held;               /* NULL: LTO-IR is refused */
+    bool has_ir;                     /* an input has some */
+    cuvet_compile_result handed;     /* what came back */
 } cv_jit_link;
 
 /* log.c */
@@ -99,6 +107,8 @@ void cv_jit_text(cv_jit_log *log, const char *text, size_t size);
 /* The same for bytes that nobody vouches for: what does not print is escaped. */
 void cv_jit_put(cv_jit_log *log, const char *text, size_t size);
 void cv_jit_put_name(cv_jit_log *log, const char *name);
+/* The same for lines, which stay lines. */
+void cv_jit_put_lines(cv_jit_log *log, const char *text, size_t size);
 void cv_jit_log_end(cv_jit_log *log);
 bool cv_jit_list_add(cv_jit_list *list, const char *text, size_t size);
 void cv_jit_list_end(cv_jit_list *list);
@@ -119,6 +129,15 @@ void cv_jit_close(cv_jit_link *link);
 /* input.c */
 cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t size, const char *name);
 cv_jit_result cv_jit_add_file(cv_jit_link *link, int type, const char *path);
+
+/* lto.c */
+/* Does the user say who compiles LTO-IR? */
+cv_jit_result cv_jit_lto_open(cv_jit_link *link);
+/* Keep a copy of an input that is well. */
+cv_jit_result cv_jit_lto_hold(cv_jit_link *link, cv_jit_input type, const void *data, size_t size,
+                              const char *name);
+cv_jit_result cv_jit_lto_complete(cv_jit_link *link);
+void cv_jit_lto_close(cv_jit_link *link);
 
 /* report.c: -verbose. */
 void cv_jit_report(cv_jit_link *link);

@@ -51,10 +51,11 @@ static cv_jit_result refuse_ir(cv_jit_link *link, const char *name)
 {
     if (!link->settings.lto)
         return refuse(link, CV_JIT_LTO_NOT_ENABLED, "LTO-IR, and -lto is not given", name);
-    return refuse(link, CV_JIT_NVVM_COMPILE,
-                  "LTO-IR needs the vendor's compiler, which cuvet does not run inside of a process: compile "
-                  "without link-time optimization",
-                  name);
+    return refuse(
+        link, CV_JIT_NVVM_COMPILE,
+        "LTO-IR needs the vendor's compiler, and CUVET_NVJITLINK names no libnvJitLink that has it: "
+        "compile without link-time optimization",
+        name);
 }
 
 /* Is it of the type that it was given as? */
@@ -120,6 +121,24 @@ static cv_jit_result answer(cv_jit_link *link, cuvet_status status, const char *
                : CV_JIT_INVALID_INPUT;
 }
 
+/* Nothing is wrong with it, and something in it is for the target, if only for a compiler. */
+static bool is_well(cv_jit_link *link, cuvet_status status, const void *data, size_t size)
+{
+    if (status != CUVET_E_NO_MATCH && status != CUVET_E_COMPILER)
+        return status == CUVET_OK;
+    return link->needs_compiler || link->needs_lto || holds_ir(link, data, size);
+}
+
+/* Of what it has besides LTO-IR cuvet would take its own
+ * choice; whoever compiles prefers the IR. */
+static cv_jit_result hold(cv_jit_link *link, cv_jit_input found, const void *data, size_t size,
+                          const char *name)
+{
+    link->has_ir |= link->needs_lto || holds_ir(link, data, size);
+    cv_jit_drop(link); /* that nothing else of it fits is no news */
+    return cv_jit_lto_hold(link, found, data, size, name ? name : "(null)");
+}
+
 cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t size, const char *name)
 {
     cuvet_add_options options = { .size = sizeof(options), .flags = CUVET_ADD_LIBRARY };
@@ -135,10 +154,17 @@ cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t s
     result = judge_type(link, type, found, name);
     if (result != CV_JIT_SUCCESS)
         return result;
+    if (link->held && (found == CV_JIT_INPUT_LTOIR || found == CV_JIT_INPUT_PTX)) {
+        /* Whoever compiles them judges them: nothing of them gets into a link of ours. */
+        link->has_ir |= found == CV_JIT_INPUT_LTOIR;
+        return cv_jit_lto_hold(link, found, data, size, name ? name : "(null)");
+    }
     if (found == CV_JIT_INPUT_LTOIR)
         return refuse_ir(link, name);
     link->needs_compiler = link->needs_lto = false;
     status = cuvet_linker_add_memory(link->ctx, link->linker, data, size, name ? name : "(null)", &options);
+    if (link->held && is_well(link, status, data, size))
+        return hold(link, found, data, size, name);
     put_compiler_log(link, status != CUVET_OK);
     cv_jit_say(link, name ? name : "(null)");
     if (status == CUVET_E_NO_MATCH && holds_ir(link, data, size))

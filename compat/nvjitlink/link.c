@@ -112,6 +112,8 @@ cv_jit_result cv_jit_open(cv_jit_link *link, uint32_t count, const char *const *
     }
     if (result == CV_JIT_SUCCESS)
         result = open_compiler(link);
+    if (result == CV_JIT_SUCCESS)
+        result = cv_jit_lto_open(link);
     if (result != CV_JIT_SUCCESS)
         return result;
     status = cuvet_ctx_create(&ctx, &link->ctx);
@@ -130,8 +132,7 @@ cv_jit_result cv_jit_open(cv_jit_link *link, uint32_t count, const char *const *
 static cv_jit_result refuse_lto(cv_jit_link *link)
 {
     if (link->settings.ptx) {
-        cv_jit_print(&link->error,
-                     "ERROR: -ptx requires that all inputs are LTO-IR, which is not compiled here\n");
+        cv_jit_print(&link->error, "ERROR: -ptx requires that all inputs are LTO-IR\n");
         return CV_JIT_INCORRECT_INPUT_TYPE;
     }
     cv_jit_print(&link->error, "ERROR: -lto: there is no LTO-IR to compile\n");
@@ -148,7 +149,7 @@ cv_jit_result cv_jit_complete(cv_jit_link *link)
         return CV_JIT_INTERNAL;
     link->state = CV_JIT_FAILED;
     if (link->settings.lto)
-        return refuse_lto(link);
+        return link->has_ir ? cv_jit_lto_complete(link) : refuse_lto(link);
     status = cuvet_linker_complete(link->ctx, link->linker);
     if (status == CUVET_OK)
         status = cuvet_linker_get_result(link->ctx, link->linker, &result);
@@ -178,6 +179,8 @@ void cv_jit_close(cv_jit_link *link)
     cv_jit_log_end(&link->compiler_log);
     cv_jit_list_end(&link->settings.kernels_used);
     cv_jit_list_end(&link->settings.compiler);
+    cv_jit_list_end(&link->settings.given);
+    cv_jit_lto_close(link);
     free(link->said.diag);
     memset(link, 0, sizeof(*link));
 }

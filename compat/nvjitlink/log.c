@@ -69,6 +69,18 @@ void cv_jit_put(cv_jit_log *log, const char *text, size_t size)
     }
 }
 
+void cv_jit_put_lines(cv_jit_log *log, const char *text, size_t size)
+{
+    for (size_t begin = 0; begin < size;) {
+        const char *end = memchr(text + begin, '\n', size - begin);
+        size_t len = end ? (size_t)(end - text) - begin : size - begin;
+
+        cv_jit_put(log, text + begin, len);
+        cv_jit_text(log, "\n", 1);
+        begin += len + 1;
+    }
+}
+
 void cv_jit_put_name(cv_jit_log *log, const char *name)
 {
     if (name)

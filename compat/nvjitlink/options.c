@@ -218,6 +218,8 @@ cv_jit_result cv_jit_options(cv_jit_link *link, uint32_t count, const char *cons
             cv_jit_print(&link->error, "ERROR: option %u is NULL\n", (unsigned)i);
             return CV_JIT_NULL_INPUT;
         }
+        if (!cv_jit_list_add(&link->settings.given, options[i], strlen(options[i])))
+            return CV_JIT_INTERNAL;
         result = read_option(link, options[i]);
         if (result != CV_JIT_SUCCESS)
             return result;

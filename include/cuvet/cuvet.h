@@ -17,6 +17,7 @@
 #include <cuvet/kind.h>
 #include <cuvet/limits.h>
 #include <cuvet/linker.h>
+#include <cuvet/lto.h>
 #include <cuvet/scan.h>
 #include <cuvet/select.h>
 #include <cuvet/simple.h>

@@ -68,8 +68,20 @@ static void release_result(cuvet_compile_result *result, void *user)
     result->n = result->n_log = 0;
 }
 
-/* How the child ended, in the words of the interface. */
-static void describe_end(const cuvet_external *conf, const cv_child_result *result, cuvet_compile_result *out)
+void cv_external_limits(const cuvet_external *conf, cv_child_options *options)
+{
+    options->path = conf->path;
+    options->directory = conf->directory;
+    options->output = conf->output;
+    options->log = conf->log;
+    options->deadline_ms = conf->deadline_ms;
+    options->cpu_seconds = conf->cpu_seconds;
+    options->memory = conf->memory;
+    options->files = conf->files;
+    options->processes = conf->processes;
+}
+
+void cv_external_end(const cuvet_external *conf, const cv_child_result *result, cuvet_compile_result *out)
 {
     bool signaled = result->end == CV_CHILD_SIGNALED;
     /* The soft limit is a signal that a program may ignore, the hard one a second later is not. */
@@ -144,17 +156,7 @@ static bool arguments_of(cv_mem *mem, const cuvet_compile_request *req, const ch
 cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, cuvet_compile_result *out)
 {
     const cv_external *external = user;
-    cv_child_options options = { .path = external->conf.path,
-                                 .directory = external->conf.directory,
-                                 .in_name = is_cubin(req) ? IN_CUBIN : IN_PTX,
-                                 .out_name = OUT_NAME,
-                                 .output = external->conf.output,
-                                 .log = external->conf.log,
-                                 .deadline_ms = external->conf.deadline_ms,
-                                 .cpu_seconds = external->conf.cpu_seconds,
-                                 .memory = external->conf.memory,
-                                 .files = external->conf.files,
-                                 .processes = external->conf.processes };
+    cv_child_options options = { .in_name = is_cubin(req) ? IN_CUBIN : IN_PTX, .out_name = OUT_NAME };
     char arch[32], split[32];
     cv_child_result result = { 0 };
     arguments args = { 0 };
@@ -169,6 +171,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     if ((!is_cubin(req) && req->kind != CUVET_K_PTX) ||
         (req->suffix != 0 && req->suffix != 'a' && req->suffix != 'f'))
         return CUVET_OK;
+    cv_external_limits(&external->conf, &options);
     cv_mem_init(&mem, &external->alloc, UINT64_MAX); /* each part has its own limit */
     put_target(req, arch, sizeof(arch));
     status = CUVET_E_NOMEM;
@@ -182,7 +185,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     arguments_free(&mem, &args);
     if (status != CUVET_OK)
         return status == CUVET_E_LIMIT ? CUVET_E_NOMEM : status;
-    describe_end(&external->conf, &result, out);
+    cv_external_end(&external->conf, &result, out);
     if (out->end != CUVET_COMPILED) {
         cv_mem_put(&mem, result.bytes, result.n_bytes);
         result.bytes = NULL;

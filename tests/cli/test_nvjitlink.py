@@ -7,7 +7,7 @@ import re
 import subprocess
 import tarfile
 
-from lib_cli import ROOT, SAMPLES, CUVET, Skip, cuvet, equal, golden, main, scratch, test
+from lib_cli import ROOT, SAMPLES, CUVET, Skip, cuvet, equal, golden, main, scratch, test, write
 
 BUILD = os.path.dirname(os.path.abspath(CUVET))
 DRIVER = os.path.join(BUILD, "tests", "jit_driver")
@@ -218,6 +218,88 @@ def ir_is_refused_by_its_own_code():
     run = Link(["-arch=sm_90", "-lto"], (CUBIN, sample("plain.sm_90.rdc.cubin")))
     equal((run.adds, run.complete), ([SUCCESS], [NVVM_COMPILE]), run.text)
     assert "LTO-IR" in run.errors, run.errors
+
+
+FAKE = os.path.join(BUILD, "tests", "libfake_nvjitlink.so")
+IR = [(FATBIN, sample("lto-raw.fatbin")), (CUBIN, sample("plain.sm_90.rdc.cubin"))]
+
+
+def hand_over(*options, inputs=None, library=FAKE, **env):
+    return Link(["-arch=sm_90", "-lto", *options], *(inputs or IR), env=dict(env, CUVET_NVJITLINK=library))
+
+
+@test
+def ir_is_handed_to_the_library_that_is_named():
+    run = hand_over("-verbose", "-kernels-used=k")
+    equal((run.adds, run.complete), ([SUCCESS] * 2, [SUCCESS]), run.text)
+    with open(IR[1][1], "rb") as f:
+        assert f.read() == run.bytes(), run.text
+    size = [os.path.getsize(p) for _, p in IR]
+    # Options and inputs as they were given, in their order.
+    lines = ["-arch=sm_90", "-lto", "-verbose", "-kernels-used=k", "4 %d lto-raw.fatbin" % size[0], "1 %d plain.sm_90.rdc.cubin" % size[1]]
+    assert "\n".join(lines) in run.infos, run.infos
+    # PTX is for the library as well, with the NUL that it looks for.
+    run = hand_over(inputs=IR + [(PTX, sample("plain.ptx")), IR[0]])
+    equal((run.adds, run.complete), ([SUCCESS] * 4, [SUCCESS]), run.text)
+    assert "2 %d plain.ptx\n" % os.path.getsize(sample("plain.ptx")) in run.infos, run.infos
+    run = hand_over("-ptx", inputs=IR[:1])
+    equal((run.complete, run.cubin[0][0::2]), ([SUCCESS], (INTERNAL, INTERNAL)), run.text)
+    assert run.bytes().startswith(b".version"), run.text
+
+
+@test
+def what_cuvet_can_read_is_judged_before():
+    with open(sample("plain.sm_90.rdc.cubin"), "rb") as f:
+        bad = write(f.read()[:700], "cut.cubin", scratch())
+    run = hand_over(inputs=IR + [(CUBIN, bad), (CUBIN, sample("plain.sm_75.rdc.cubin"))])
+    equal((run.adds, run.complete), ([SUCCESS, SUCCESS, INVALID_INPUT, INVALID_INPUT], [SUCCESS]), run.text)
+    assert "cut.cubin" not in run.infos and "sm_75" not in run.infos, run.infos
+    # Without any IR there is nothing to compile, as in the reference.
+    run = hand_over(inputs=IR[1:])
+    equal((run.adds, run.complete), ([SUCCESS], [NVVM_COMPILE]), run.text)
+    # Without -lto it is not wanted.
+    run = Link(["-arch=sm_90"], *IR, env={"CUVET_NVJITLINK": FAKE})
+    equal(run.adds, [LTO_NOT_ENABLED, SUCCESS], run.text)
+
+
+@test
+def whatever_the_library_does_is_an_answer():
+    for thing, code, text in (("crash", NVVM_COMPILE, "crashed (11)"), ("exit", NVVM_COMPILE, "empty (0)"), ("nothing", NVVM_COMPILE, "empty (0)"),
+                              ("huge", NVVM_COMPILE, "no memory"), ("no-complete", NVVM_COMPILE, "it is refused"), ("no-add", INVALID_INPUT, "it is refused"),
+                              ("no-create", INVALID_INPUT, "result 3"), ("garbage", INTERNAL, "that can be trusted"), ("cut", INTERNAL, "CV-")):
+        run = hand_over("-Xnvvm=" + thing)
+        equal((run.complete, run.cubin[0][0::2]), ([code], (INTERNAL, INTERNAL)), thing + run.text)
+        assert text in run.errors, (thing, run.errors)
+    for thing in ("garbage", "no-nul"):
+        run = hand_over("-ptx", "-Xnvvm=" + thing, inputs=IR[:1])
+        equal(run.complete, [INTERNAL], run.text)
+        assert "no PTX" in run.errors, run.errors
+    for thing, text in (("outside", "nothing outside"), ("environment", "no environment"), ("loud", "\\x1b[31m loud \\xff")):
+        run = hand_over("-Xnvvm=" + thing)
+        equal(run.complete, [SUCCESS], run.text)
+        assert text in run.infos and "\x1b" not in run.infos, run.infos
+    # Code for another machine than the one that was asked for.
+    d = scratch()
+    equal(cuvet("unpack", "-d", d, IR[0][1]).rc, 0)
+    ir = [os.path.join(at, f) for at, _, files in os.walk(d) for f in files if f.endswith(".ltoir")]
+    run = hand_over("-arch=sm_121", inputs=[(LTOIR, ir[0]), (CUBIN, sample("plain.sm_120.rdc.cubin"))])
+    equal((run.adds, run.complete), ([SUCCESS] * 2, [INTERNAL]), run.text)
+    assert "that can be trusted" in run.errors, run.errors
+
+
+@test
+def a_library_that_is_none():
+    for library, code, text in (("libnvJitLink.so.13", INTERNAL, "no absolute path"), ("", NVVM_COMPILE, "CUVET_NVJITLINK names no libnvJitLink")):
+        run = hand_over(library=library)
+        equal(run.create or run.adds[0], code, run.text)
+        assert text in run.errors, run.errors
+    for library, text in (("/nonexistent/libnvJitLink.so.13", "cannot be loaded"), (CUVET, "failed (4)")):
+        run = hand_over(library=library)
+        equal(run.complete, [NVVM_COMPILE], run.text)
+        assert text in run.errors, run.errors
+    run = hand_over(TMPDIR="/nonexistent")
+    equal(run.complete, [NVVM_COMPILE], run.text)
+    assert "not found" in run.errors, run.errors
 
 
 @test

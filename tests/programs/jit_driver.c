@@ -140,10 +140,31 @@ static void print_log(const char *name, int (*size_of)(jit, size_t *), int (*get
     free(text);
 }
 
+/* Only one of the two is there: they go to the same file. */
+static void print_ptx(jit link, const char *out)
+{
+    size_t size = 4711;
+    int first = calls.ptx_size(link, &size), second;
+    uint8_t *text = malloc(first == 0 ? size + GUARD_BYTES : GUARD_BYTES);
+    FILE *file;
+
+    if (!text)
+        exit(2);
+    if (first == 0)
+        memset(text + size, GUARD, GUARD_BYTES);
+    second = calls.ptx(link, (char *)text);
+    printf("ptx %d %d\n", first, second);
+    if (first == 0 && text[size] != GUARD)
+        printf("WRITTEN BEHIND THE END\n");
+    file = first == 0 && second == 0 && strcmp(out, "-") != 0 ? fopen(out, "wb") : NULL;
+    if (file && (fwrite(text, 1, size, file) != size || fclose(file) != 0))
+        exit(2);
+    free(text);
+}
+
 static void print_result(jit link, const char *out)
 {
-    size_t size = 4711, ptx = 4711;
-    char none[8] = "";
+    size_t size = 4711;
     int first = calls.cubin_size(link, &size), second = -1;
     uint8_t *bytes = malloc(first == 0 ? size + GUARD_BYTES : 1u << 20);
     FILE *file;
@@ -160,7 +181,7 @@ static void print_result(jit link, const char *out)
     if (file && (fwrite(bytes, 1, size, file) != size || fclose(file) != 0))
         exit(2);
     free(bytes);
-    printf("ptx %d %d\n", calls.ptx_size(link, &ptx), calls.ptx(link, none));
+    print_ptx(link, out);
 }
 
 static int run(const char *out, int count, char **words)
