@@ -18,12 +18,12 @@ $(BUILD)/obj/compat/nvjitlink-$(1)/%.o: compat/nvjitlink/%.c $(FLAGS_STAMP)
 	$$(Q)$$(CC) $$(call JIT_CFLAGS,$(1)) -c $$< -o $$@
 JIT_OBJS_$(1) := $(JIT_SRCS:compat/nvjitlink/%.c=$(BUILD)/obj/compat/nvjitlink-$(1)/%.o)
 $(BUILD)/compat/libnvJitLink.so.$(1): $$(JIT_OBJS_$(1)) $(BUILD)/obj/cli/resources.o $(BUILD)/libcuvet.a \
-                                      compat/nvjitlink/exports_$(1).map
+                                      $(WORKER_LIB_OBJS) compat/nvjitlink/exports_$(1).map
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) -shared $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -Wl,-soname,libnvJitLink.so.$(1) \
 	    -Wl,--version-script=compat/nvjitlink/exports_$(1).map $$(SO_NO_UNDEF) -Wl,--gc-sections \
-	    -o $$@ $$(JIT_OBJS_$(1)) $(BUILD)/obj/cli/resources.o $(BUILD)/libcuvet.a $$(CODEC_LIBS)
+	    -o $$@ $$(JIT_OBJS_$(1)) $(BUILD)/obj/cli/resources.o $(WORKER_LIB_OBJS) $(BUILD)/libcuvet.a $$(CODEC_LIBS) -pthread
 -include $$(JIT_OBJS_$(1):.o=.d)
 endef
 $(foreach v,12 13,$(eval $(call jit_rule,$(v))))

@@ -98,6 +98,10 @@ typedef struct cv_jit_link {
     cv_jit_held *held;               /* NULL: LTO-IR is refused */
     bool has_ir;                     /* an input has some */
     cuvet_compile_result handed;     /* what came back */
+    struct cuvet_workers *workers;   /* NULL: it is linked in this process; borrowed */
+    struct cuvet_job *job;
+    struct cuvet_job *checked; /* of the call that runs: an input that was refused */
+    bool lost;                 /* the worker of the call that runs gave no answer, which is said */
 } cv_jit_link;
 
 /* log.c */
@@ -122,6 +126,7 @@ void cv_jit_say(cv_jit_link *link, const char *file);
 void cv_jit_drop(cv_jit_link *link);
 
 /* link.c */
+void cv_jit_on_event(void *user, const cuvet_event *event);
 cv_jit_result cv_jit_open(cv_jit_link *link, uint32_t count, const char *const *options);
 cv_jit_result cv_jit_complete(cv_jit_link *link);
 void cv_jit_close(cv_jit_link *link);
@@ -138,6 +143,19 @@ cv_jit_result cv_jit_lto_hold(cv_jit_link *link, cv_jit_input type, const void *
                               const char *name);
 cv_jit_result cv_jit_lto_complete(cv_jit_link *link);
 void cv_jit_lto_close(cv_jit_link *link);
+
+/* isolate.c: another process. */
+cv_jit_result cv_jit_isolate_open(cv_jit_link *link);
+cv_jit_result cv_jit_isolate_begin(cv_jit_link *link, const cuvet_linker_options *options);
+/* Is an input well? As cuvet_linker_add_memory(); INTERNAL: the worker was lost. What happened is in the link,
+ * what is wrong with it is told by cv_jit_isolate_say(), or never. */
+cuvet_status cv_jit_isolate_check(cv_jit_link *link, const void *data, size_t size, const char *name);
+bool cv_jit_isolate_holds_ir(cv_jit_link *link, const void *data, size_t size);
+cuvet_status cv_jit_isolate_add(cv_jit_link *link, const void *data, size_t size, const char *name);
+void cv_jit_isolate_say(cv_jit_link *link, const char *name);
+cv_jit_result cv_jit_isolate_complete(cv_jit_link *link);
+cuvet_status cv_jit_isolate_scan(cv_jit_link *link, const void *data, size_t size, uint64_t *errors);
+void cv_jit_isolate_close(cv_jit_link *link);
 
 /* report.c: -verbose. */
 void cv_jit_report(cv_jit_link *link);

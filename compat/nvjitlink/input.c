@@ -86,17 +86,19 @@ static void put_compiler_log(cv_jit_link *link, bool failed)
 static bool holds_ir(cv_jit_link *link, const void *data, size_t size)
 {
     cuvet_select_options options = { .size = sizeof(options), .request = CUVET_REQUEST_LTOIR };
-    cuvet_candidate candidate = { .size = sizeof(candidate) };
     cuvet_select selection;
+    cuvet_status status;
     bool found = false;
 
+    if (link->workers)
+        return cv_jit_isolate_holds_ir(link, data, size);
     if (cuvet_target_parse(link->settings.arch, &options.target) != CUVET_OK ||
         cuvet_select_create(link->ctx, &options, &selection) != CUVET_OK)
         return false;
     if (cuvet_select_bind(link->ctx, selection, data, size, CUVET_BIND_BORROW, NULL) == CUVET_OK) {
-        for (uint64_t i = 0;
-             !found && cuvet_select_get_candidate(link->ctx, selection, i, &candidate) == CUVET_OK; i++)
-            found = candidate.kind == CUVET_K_LTOIR && candidate.reason == CUVET_REASON_NONE;
+        status = cuvet_select_run(link->ctx, selection);
+        /* Packed IR is chosen, and cannot be unpacked by anybody but its compiler. */
+        found = status == CUVET_OK || status == CUVET_E_UNSUPPORTED;
     }
     if (cuvet_select_destroy(link->ctx, &selection) != CUVET_OK)
         found = false;
@@ -107,6 +109,8 @@ static bool holds_ir(cv_jit_link *link, const void *data, size_t size)
 /* One answer for everything that was wrong with it. */
 static cv_jit_result answer(cv_jit_link *link, cuvet_status status, const char *name)
 {
+    if (link->lost)
+        return refuse(link, CV_JIT_INTERNAL, "nobody can tell what is wrong with the input", name);
     if (link->needs_lto)
         return refuse_ir(link, name);
     if (link->needs_compiler || (status == CUVET_E_COMPILER && !link->has_compiler))
@@ -129,19 +133,97 @@ static bool is_well(cv_jit_link *link, cuvet_status status, const void *data, si
     return link->needs_compiler || link->needs_lto || holds_ir(link, data, size);
 }
 
-/* Of what it has besides LTO-IR cuvet would take its own
- * choice; whoever compiles prefers the IR. */
+/* Of what it has besides LTO-IR cuvet would take its own choice; whoever compiles prefers the IR. */
 static cv_jit_result hold(cv_jit_link *link, cv_jit_input found, const void *data, size_t size,
                           const char *name)
 {
     link->has_ir |= link->needs_lto || holds_ir(link, data, size);
     cv_jit_drop(link); /* that nothing else of it fits is no news */
-    return cv_jit_lto_hold(link, found, data, size, name ? name : "(null)");
+    return cv_jit_lto_hold(link, found, data, size, name);
+}
+
+static cuvet_status add_compiled(cv_jit_link *link, const cuvet_compile_result *made, const char *name)
+{
+    cuvet_status status;
+
+    if (made->log)
+        cv_jit_put_lines(&link->compiler_log, made->log, made->n_log);
+    if (made->end != CUVET_COMPILED) {
+        cv_jit_print(&link->error, "ERROR: the compiler of PTX: %s (%lld)\n",
+                     cuvet_compile_end_name(made->end), (long long)made->detail);
+        return CUVET_E_COMPILER;
+    }
+    status = cv_jit_isolate_check(link, made->bytes, made->n, name);
+    if (status == CUVET_OK)
+        return cv_jit_isolate_add(link, made->bytes, made->n, name);
+    return status == CUVET_E_NOMEM || status == CUVET_E_INTERNAL ? status : CUVET_E_COMPILER;
+}
+
+/* As a link in this process asks: for a debugger where that is wanted, then what the user says. */
+static cuvet_status ask_compiler(cv_jit_link *link, const void *data, size_t size, cuvet_compile_result *made)
+{
+    static const int NEVER = 0;
+    const cv_jit_list *given = &link->settings.compiler;
+    size_t first = link->settings.debug ? 1 : 0;
+    cuvet_compile_request request = { .size = sizeof(request),
+                                      .kind = CUVET_K_PTX,
+                                      .bytes = data,
+                                      .n = strnlen(data, size),
+                                      .n_options = first + given->size,
+                                      .threads = 1,
+                                      .cancel = &NEVER };
+    const char **option = calloc(request.n_options + 1, sizeof(*option));
+    cuvet_target target;
+    cuvet_status status = cuvet_target_parse(link->settings.arch, &target);
+
+    if (!option)
+        return CUVET_E_NOMEM;
+    option[0] = "--device-debug";
+    for (size_t i = 0; i < given->size; i++)
+        option[first + i] = given->item[i];
+    request.option = option;
+    request.sm = target.sm;
+    request.suffix = target.suffix;
+    if (status == CUVET_OK)
+        status = link->compiler.compile(link->compiler.user, &request, made);
+    free(option);
+    return status;
+}
+
+/* Workers start no program: the compiler is started here, in a cage of its own, and a worker gets its result. */
+static cuvet_status compile_isolated(cv_jit_link *link, const void *data, size_t size, const char *name)
+{
+    cuvet_compile_result made = { .size = sizeof(made) };
+    cuvet_status status;
+
+    if (!link->has_compiler)
+        return CUVET_E_COMPILER;
+    status = ask_compiler(link, data, size, &made);
+    if (status != CUVET_OK)
+        return status;
+    status = add_compiled(link, &made, name);
+    if (made.release)
+        made.release(&made, link->compiler.user);
+    return status;
+}
+
+/* Where the link happens: judge it, and unless it is handed on have it. */
+static cuvet_status take(cv_jit_link *link, cv_jit_input found, const void *data, size_t size,
+                         const char *name)
+{
+    cuvet_add_options options = { .size = sizeof(options), .flags = CUVET_ADD_LIBRARY };
+    cuvet_status status;
+
+    if (!link->workers)
+        return cuvet_linker_add_memory(link->ctx, link->linker, data, size, name, &options);
+    if (found == CV_JIT_INPUT_PTX)
+        return compile_isolated(link, data, size, name);
+    status = cv_jit_isolate_check(link, data, size, name);
+    return status == CUVET_OK && !link->held ? cv_jit_isolate_add(link, data, size, name) : status;
 }
 
 cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t size, const char *name)
 {
-    cuvet_add_options options = { .size = sizeof(options), .flags = CUVET_ADD_LIBRARY };
     cv_jit_input found;
     cv_jit_result result;
     cuvet_status status;
@@ -150,6 +232,8 @@ cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t s
         return CV_JIT_INTERNAL;
     if (size == 0)
         return CV_JIT_INVALID_INPUT;
+    if (!name)
+        name = "(null)";
     found = type_of(data, size);
     result = judge_type(link, type, found, name);
     if (result != CV_JIT_SUCCESS)
@@ -157,16 +241,18 @@ cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t s
     if (link->held && (found == CV_JIT_INPUT_LTOIR || found == CV_JIT_INPUT_PTX)) {
         /* Whoever compiles them judges them: nothing of them gets into a link of ours. */
         link->has_ir |= found == CV_JIT_INPUT_LTOIR;
-        return cv_jit_lto_hold(link, found, data, size, name ? name : "(null)");
+        return cv_jit_lto_hold(link, found, data, size, name);
     }
     if (found == CV_JIT_INPUT_LTOIR)
         return refuse_ir(link, name);
-    link->needs_compiler = link->needs_lto = false;
-    status = cuvet_linker_add_memory(link->ctx, link->linker, data, size, name ? name : "(null)", &options);
+    link->needs_compiler = link->needs_lto = link->lost = false;
+    status = take(link, found, data, size, name);
     if (link->held && is_well(link, status, data, size))
         return hold(link, found, data, size, name);
     put_compiler_log(link, status != CUVET_OK);
-    cv_jit_say(link, name ? name : "(null)");
+    if (link->workers && status != CUVET_OK)
+        cv_jit_isolate_say(link, name);
+    cv_jit_say(link, name);
     if (status == CUVET_E_NO_MATCH && holds_ir(link, data, size))
         link->needs_lto = true;
     /* For a newer machine, which no compiler would take, or what the compiler made of it is none. */

@@ -25,7 +25,7 @@ static void put_left_out(cv_jit_link *link, const cuvet_event *event)
     cv_jit_print(&link->info, "'\n");
 }
 
-static void on_event(void *user, const cuvet_event *event)
+void cv_jit_on_event(void *user, const cuvet_event *event)
 {
     cv_jit_link *link = user;
 
@@ -73,12 +73,31 @@ static cv_jit_result open_compiler(cv_jit_link *link)
 /* A variable name that is given keeps no kernel: as the reference does it, kernels are dead then. */
 static const char *const NO_KERNEL[] = { "\n" };
 
-static cuvet_status open_linker(cv_jit_link *link)
+/* In this process. */
+static cv_jit_result open_here(cv_jit_link *link, const cuvet_linker_options *options)
+{
+    cuvet_ctx_options ctx = { .size = sizeof(ctx), .diag = cv_jit_on_diag, .diag_user = link };
+    cuvet_status status = cuvet_ctx_create(&ctx, &link->ctx);
+
+    if (status == CUVET_OK)
+        status = cuvet_linker_create(link->ctx, options, &link->linker);
+    cv_jit_say(link, NULL);
+    if (status == CUVET_OK)
+        return CV_JIT_SUCCESS;
+    cv_jit_print(&link->error, "ERROR: %s\n", cuvet_status_text(status));
+    return status == CUVET_E_ARCH ? CV_JIT_UNRECOGNIZED_ARCH : CV_JIT_INTERNAL;
+}
+
+static cv_jit_result open_linker(cv_jit_link *link)
 {
     cv_jit_settings *set = &link->settings;
-    cuvet_linker_options options = { .size = sizeof(options), .event = on_event, .event_user = link };
+    cuvet_linker_options options = { .size = sizeof(options), .event = cv_jit_on_event, .event_user = link };
     cuvet_status status = cuvet_target_parse(set->arch, &options.target);
 
+    if (status != CUVET_OK) {
+        cv_jit_print(&link->error, "ERROR: %s\n", cuvet_status_text(status));
+        return status == CUVET_E_ARCH ? CV_JIT_UNRECOGNIZED_ARCH : CV_JIT_INTERNAL;
+    }
     options.flags = (set->relocatable ? CUVET_LINK_RELOCATABLE : 0) | (set->debug ? CUVET_LINK_DEBUG : 0) |
                     CUVET_LINK_NO_STACK_WARNING;
     options.kernels_used = (const char *const *)set->kernels_used.item;
@@ -94,38 +113,25 @@ static cuvet_status open_linker(cv_jit_link *link)
         options.compiler_log = on_compiler_log;
         options.compiler_user = link;
     }
-    return status == CUVET_OK ? cuvet_linker_create(link->ctx, &options, &link->linker) : status;
+    return link->workers ? cv_jit_isolate_begin(link, &options) : open_here(link, &options);
 }
 
 cv_jit_result cv_jit_open(cv_jit_link *link, uint32_t count, const char *const *options)
 {
-    cuvet_ctx_options ctx = { .size = sizeof(ctx), .diag = cv_jit_on_diag, .diag_user = link };
     cv_jit_result result = cv_jit_options(link, count, options);
-    const char *isolate = secure_getenv("CUVET_ISOLATE");
-    cuvet_status status;
 
     link->started = now();
-    if (result == CV_JIT_SUCCESS && isolate && isolate[0] != '\0' && strcmp(isolate, "0") != 0) {
-        cv_jit_print(&link->error,
-                     "ERROR: CUVET_ISOLATE is set, and this library links in the process only\n");
-        result = CV_JIT_INTERNAL;
-    }
+    if (result == CV_JIT_SUCCESS)
+        result = cv_jit_isolate_open(link);
     if (result == CV_JIT_SUCCESS)
         result = open_compiler(link);
     if (result == CV_JIT_SUCCESS)
         result = cv_jit_lto_open(link);
-    if (result != CV_JIT_SUCCESS)
-        return result;
-    status = cuvet_ctx_create(&ctx, &link->ctx);
-    if (status == CUVET_OK)
-        status = open_linker(link);
-    cv_jit_say(link, NULL);
-    if (status != CUVET_OK) {
-        cv_jit_print(&link->error, "ERROR: %s\n", cuvet_status_text(status));
-        return status == CUVET_E_ARCH ? CV_JIT_UNRECOGNIZED_ARCH : CV_JIT_INTERNAL;
-    }
-    link->state = CV_JIT_OPEN;
-    return CV_JIT_SUCCESS;
+    if (result == CV_JIT_SUCCESS)
+        result = open_linker(link);
+    if (result == CV_JIT_SUCCESS)
+        link->state = CV_JIT_OPEN;
+    return result;
 }
 
 /* What needs the compiler of IR is refused before anything is linked. */
@@ -139,18 +145,11 @@ static cv_jit_result refuse_lto(cv_jit_link *link)
     return CV_JIT_NVVM_COMPILE;
 }
 
-cv_jit_result cv_jit_complete(cv_jit_link *link)
+static cv_jit_result complete_here(cv_jit_link *link)
 {
     cuvet_link_result result = { .size = sizeof(result) };
-    cuvet_status status;
-    double begin = now();
+    cuvet_status status = cuvet_linker_complete(link->ctx, link->linker);
 
-    if (link->state != CV_JIT_OPEN)
-        return CV_JIT_INTERNAL;
-    link->state = CV_JIT_FAILED;
-    if (link->settings.lto)
-        return link->has_ir ? cv_jit_lto_complete(link) : refuse_lto(link);
-    status = cuvet_linker_complete(link->ctx, link->linker);
     if (status == CUVET_OK)
         status = cuvet_linker_get_result(link->ctx, link->linker, &result);
     cv_jit_say(link, NULL);
@@ -160,6 +159,22 @@ cv_jit_result cv_jit_complete(cv_jit_link *link)
     }
     link->result = result.bytes;
     link->n_result = result.n;
+    return CV_JIT_SUCCESS;
+}
+
+cv_jit_result cv_jit_complete(cv_jit_link *link)
+{
+    double begin = now();
+    cv_jit_result result;
+
+    if (link->state != CV_JIT_OPEN)
+        return CV_JIT_INTERNAL;
+    link->state = CV_JIT_FAILED;
+    if (link->settings.lto)
+        return link->has_ir ? cv_jit_lto_complete(link) : refuse_lto(link);
+    result = link->workers ? cv_jit_isolate_complete(link) : complete_here(link);
+    if (result != CV_JIT_SUCCESS)
+        return result;
     link->state = CV_JIT_LINKED;
     if (link->settings.verbose)
         cv_jit_report(link);
@@ -181,6 +196,7 @@ void cv_jit_close(cv_jit_link *link)
     cv_jit_list_end(&link->settings.compiler);
     cv_jit_list_end(&link->settings.given);
     cv_jit_lto_close(link);
+    cv_jit_isolate_close(link);
     free(link->said.diag);
     memset(link, 0, sizeof(*link));
 }

@@ -112,13 +112,28 @@ static cv_jit_result explain(cv_jit_link *link, const cuvet_compile_result *resu
     return CV_JIT_NVVM_COMPILE;
 }
 
+static cuvet_status scan_here(cv_jit_link *link, uint64_t *errors)
+{
+    cuvet_summary summary = { .size = sizeof(summary) };
+    cuvet_findings findings;
+    cuvet_status status = cuvet_scan_memory(link->ctx, link->result, link->n_result, NULL, &findings);
+
+    if (status == CUVET_OK) {
+        status = cuvet_findings_summary(link->ctx, findings, &summary);
+        *errors = summary.errors;
+        if (cuvet_findings_destroy(link->ctx, &findings) != CUVET_OK)
+            status = CUVET_E_INTERNAL;
+    }
+    cv_jit_say(link, "result of the library");
+    return status;
+}
+
 /* What the library made is no better than any other file. */
 static cv_jit_result judge_cubin(cv_jit_link *link)
 {
     cuvet_content_info info = { .size = sizeof(info) };
-    cuvet_summary summary = { .size = sizeof(summary) };
-    cuvet_findings findings;
     cuvet_target target;
+    uint64_t errors = 0;
     cuvet_status status = cuvet_classify(link->result, link->n_result, NULL, 0, &info, NULL);
 
     if (status == CUVET_OK)
@@ -127,15 +142,10 @@ static cv_jit_result judge_cubin(cv_jit_link *link)
         ((info.type != CUVET_K_CUBIN && info.type != CUVET_K_MERCURY) || info.sm != target.sm))
         status = CUVET_E_MALFORMED;
     if (status == CUVET_OK)
-        status = cuvet_scan_memory(link->ctx, link->result, link->n_result, NULL, &findings);
-    if (status == CUVET_OK) {
-        status = cuvet_findings_summary(link->ctx, findings, &summary);
-        if (status == CUVET_OK && summary.errors > 0)
-            status = CUVET_E_MALFORMED;
-        if (cuvet_findings_destroy(link->ctx, &findings) != CUVET_OK)
-            status = CUVET_E_INTERNAL;
-    }
-    cv_jit_say(link, "result of the library");
+        status = link->workers ? cv_jit_isolate_scan(link, link->result, link->n_result, &errors)
+                               : scan_here(link, &errors);
+    if (status == CUVET_OK && errors > 0)
+        status = CUVET_E_MALFORMED;
     if (status == CUVET_OK)
         return CV_JIT_SUCCESS;
     cv_jit_print(&link->error, "ERROR: what %s made is no device code that can be trusted: %s\n",

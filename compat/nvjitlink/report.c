@@ -40,6 +40,10 @@ void cv_jit_report(cv_jit_link *link)
     cli_resources all;
     cuvet_elf elf;
 
+    if (link->workers) { /* whoever asked for isolation does not want its bytes read here */
+        cv_jit_print(&link->info, "info    : what kernels use is not told: it was linked by a worker\n");
+        return;
+    }
     if (cuvet_elf_create(link->ctx, link->result, link->n_result, &elf) != CUVET_OK)
         return; /* a result that was relocatable or proved is read; without memory there is no report */
     if (cli_resources_read(&all, link->ctx, elf, &work) == CUVET_OK)

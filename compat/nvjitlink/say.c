@@ -17,6 +17,16 @@ static const struct {
     { "CV-LINK-006", "Undefined reference to" },
 };
 
+/* NULL: it has none. */
+static const char *words_of(const char *rule)
+{
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
+        if (strcmp(WORDS[i].id, rule) == 0)
+            return WORDS[i].text;
+    }
+    return NULL;
+}
+
 void cv_jit_on_diag(void *user, const cuvet_diag *diag)
 {
     cv_jit_said *said = &((cv_jit_link *)user)->said;
@@ -91,15 +101,12 @@ static void say_one(cv_jit_link *link, const cuvet_diag *diag, const char *file)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     cv_jit_log *log = diag->severity == CUVET_NOTE ? &link->info : &link->error;
-    const char *words = NULL;
+    const char *words;
     char text[TEXT_CAP];
 
     if (!rule)
         return;
-    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
-        if (strcmp(WORDS[i].id, rule->id) == 0)
-            words = WORDS[i].text;
-    }
+    words = words_of(rule->id);
     cv_jit_print(log, "%-7s : %s", cuvet_severity_name(diag->severity), words ? words : rule->title);
     put_symbol(link, log, diag);
     put_place(link, log, diag, file);

@@ -302,11 +302,78 @@ def a_library_that_is_none():
     assert "not found" in run.errors, run.errors
 
 
+def isolated(options, *inputs, how="1", worker="cuvet-worker", **env):
+    worker = os.path.join(BUILD, "tests" if worker == "worker_planted" else ".", worker)
+    return Link(options, *inputs, env=dict(env, CUVET_ISOLATE=how, CUVET_WORKER=worker))
+
+
 @test
-def isolation_that_is_not_there_is_said():
-    run = Link(["-arch=sm_90"], env={"CUVET_ISOLATE": "1"})
-    equal(run.create, INTERNAL)
-    assert "CUVET_ISOLATE" in run.errors, run.errors
+def a_worker_links_as_the_process_does():
+    d, rows = unpacked()
+    rows = [r for r in rows if r[2] in ("-", "-g", "--kernels-used=kdead")]
+    for n, (_, target, options, inputs, _) in enumerate(rows[::7] + [r for r in rows if not r[4].endswith(".cubin")]):
+        words = ["-arch=" + target] + ([] if options == "-" else [options.replace("--", "-")])
+        files = [(CUBIN, os.path.join(d, n)) for n in inputs.split()]
+        here, there = Link(words, *files), isolated(words, *files, how=("1", "persistent")[n % 2])
+        equal((there.create, there.adds, there.complete, there.cubin), (here.create, here.adds, here.complete, here.cubin), here.text + there.text)
+        equal(re.findall(r"\[CV-[A-Z]+-\d+\]", there.errors), re.findall(r"\[CV-[A-Z]+-\d+\]", here.errors), here.errors + there.errors)
+        if here.complete == [SUCCESS]:
+            equal(there.bytes(), here.bytes(), inputs)
+    # Every type of input, and what is not one.
+    for kind, name in ((FATBIN, "multi.fatbin"), (OBJECT, "host-two_a.o"), (ARCHIVE, "long-names.a"), (ANY, "host-two_b.o"), (CUBIN, "plain.sm_75.cubin"),
+                       (FATBIN, "lto.fatbin"), (FATBIN, "none.fatbin"), (CUBIN, "plain.ptx"), (PTX, "plain.ptx"), (CUBIN, "multi.fatbin")):
+        for arch in ("-arch=sm_75", "-arch=sm_120"):
+            here, there = Link([arch], (kind, sample(name))), isolated([arch], (kind, sample(name)))
+            equal((there.adds, there.complete), (here.adds, here.complete), name + here.text + there.text)
+    equal(isolated(["-arch=sm_90"]).complete, [INTERNAL])
+    run = isolated(["-arch=sm_90", "-verbose"], (CUBIN, sample("plain.sm_90.rdc.cubin")))
+    assert "linked by a worker" in run.infos, run.infos
+
+
+@test
+def ptx_is_compiled_for_a_worker():
+    fake = os.path.join(BUILD, "tests", "fake_compiler")
+    for compiler, text in ((fake, "no device code|is not|CV-"), ("/nonexistent/ptxas", "not found")):
+        run = isolated(["-arch=sm_90"], (PTX, sample("plain.ptx")), CUVET_PTXAS=compiler)
+        equal(run.adds, [PTX_COMPILE], run.text)
+        assert re.search(text, run.errors), run.errors
+
+
+@test
+def ir_is_handed_on_and_judged_by_a_worker():
+    for thing, code in (("", SUCCESS), ("garbage", INTERNAL), ("crash", NVVM_COMPILE)):
+        run = isolated(["-arch=sm_90", "-lto", "-Xnvvm=" + (thing or "x")], *IR, CUVET_NVJITLINK=FAKE)
+        equal((run.adds, run.complete), ([SUCCESS] * 2, [code]), run.text)
+    with open(sample("plain.sm_90.rdc.cubin"), "rb") as f:
+        bad = write(f.read()[:700], "cut.cubin", scratch())
+    run = isolated(["-arch=sm_90", "-lto"], *IR, (CUBIN, bad), CUVET_NVJITLINK=FAKE)
+    equal((run.adds, run.complete), ([SUCCESS, SUCCESS, INVALID_INPUT], [SUCCESS]), run.text)
+    assert "CV-ELF-" in run.errors, run.errors
+
+
+@test
+def an_input_that_takes_the_worker_over():
+    with open(sample("plain.sm_90.rdc.cubin"), "rb") as f:
+        code = f.read()
+    d = scratch()
+    good = (CUBIN, write(code, "good.cubin", d))
+    for how in ("1", "persistent"):
+        for thing, text in (("crash", "worker lost: signal 11"), ("exit", "worker (lost|protocol)"), ("code", "worker lost"), ("nonsense", "worker (lost|protocol)"),
+                            ("close", "worker protocol"), ("write", "worker lost: signal 31")):
+            if (how, thing) == ("1", "close"):
+                continue  # the process that forked it has the channel, too: it is the deadline that ends it
+            run = isolated(["-arch=sm_90"], (CUBIN, write(code, "plant:" + thing, d)), good, how=how, worker="worker_planted")
+            equal((run.adds, run.complete), ([INTERNAL, SUCCESS], [SUCCESS]), thing + run.text)
+            assert re.search(text, run.errors), (how, thing, run.errors)
+
+
+@test
+def isolation_that_cannot_be_had_is_said():
+    for how, worker, text in (("yes", "cuvet-worker", "none of 0, 1, fork, persistent"), ("1", "no-such-worker", "No such file")):
+        run = isolated(["-arch=sm_90"], how=how, worker=worker)
+        equal(run.create, INTERNAL, run.text)
+        assert "CUVET_ISOLATE" in run.errors and text in run.errors, run.errors
+    equal(isolated(["-arch=sm_90"], (CUBIN, sample("plain.sm_90.rdc.cubin")), how="0", worker="no-such-worker").complete, [SUCCESS])
 
 
 @test

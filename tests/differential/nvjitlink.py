@@ -3,7 +3,7 @@
 """build/compat/libnvJitLink.so.13 against the library of CUDA 13.0: the same calls, by the same program, on what nvcc makes of small programs.
 
 Result codes of every call, sizes of logs, and results, section by section: for sm_75 to sm_90a all bytes but .note.nv.tkinfo, which names the
-linker; from sm_100 on the code, because capsules are left out. Where the two disagree on purpose (docs/nvjitlink.md) both answers
+linker; from sm_100 on the code, because capsules are left out. In a worker (CUVET_ISOLATE) all of it has to be the same. Where the two disagree on purpose (docs/nvjitlink.md) both answers
 are written down here. With CV_SHOW=1 the logs of both are printed side by side.
 
 77: skipped, said on the last line. Needs nvcc, ptxas, ar and libnvJitLink.so.13 of CUDA 13.0 (CUVET_NVJITLINK names another place).
@@ -184,6 +184,9 @@ def compare(d, arch, theirs, options, inputs, want):
         return "" if good else "%r %r, wanted %r" % (flat(ref[0]), flat(ours[0]), want)
     if ref[0] != ours[0] or not ref[2] or not ours[2]:
         return "%r %r" % (ref[0], ours)
+    apart = ask(OURS, d, options, inputs, dict(env, CUVET_ISOLATE="1", CUVET_WORKER=os.path.join(BUILD, "cuvet-worker")))
+    if apart[0] != ours[0] or (apart[2] != ours[2] and "-lto" not in options):
+        return "in a worker: %r %r" % (ours, apart)
     if "-lto" in options:  # it is the library's own work
         said = [[re.sub(r"[0-9.]+ ms", "", line) for line in who[1] if "note    :" not in line] for who in (ref, ours)]
         # The same call of the library does not always make the same bytes: seen with -Xnvvm=-opt=0 for sm_100.
