@@ -59,7 +59,7 @@ bool cli_answer_begin(cli_answer *answer, uint64_t number)
     return true;
 }
 
-void cli_answer_diag(cli_answer *answer, const cuvet_diag *diag)
+void cli_answer_diag(cli_answer *answer, const cuvet_diag *diag, const char *subject)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     char place[LINE], text[LINE];
@@ -73,7 +73,7 @@ void cli_answer_diag(cli_answer *answer, const cuvet_diag *diag)
     }
     answer->finding = items;
     (void)cuvet_path_text(&diag->where, place, sizeof(place));
-    len = (size_t)snprintf(text, sizeof(text), "%s: ", rule->title);
+    len = (size_t)snprintf(text, sizeof(text), "%s%s: ", rule->title, subject);
     if (len < sizeof(text))
         (void)cuvet_diag_message(diag, text + len, sizeof(text) - len);
     answer->finding[answer->head.n_findings] = (wire_finding){ .severity = (uint32_t)diag->severity,

@@ -16,8 +16,9 @@ typedef struct cli_answer {
 
 /** Begin one; memory of the one before is used again. false: there is none. */
 bool cli_answer_begin(cli_answer *answer, uint64_t number);
-/** What there is no room for is counted. */
-void cli_answer_diag(cli_answer *answer, const cuvet_diag *diag);
+/** What there is no room for is counted.
+ * @param subject behind the title: " 'f' in 'a.cubin'"; "": nothing. */
+void cli_answer_diag(cli_answer *answer, const cuvet_diag *diag, const char *subject);
 void cli_answer_event(cli_answer *answer, const cuvet_event *event);
 void cli_answer_result(cli_answer *answer, const void *bytes, size_t size);
 /** Write it; what is larger than 'most' is an answer of its own: CUVET_E_LIMIT. false: not written. */

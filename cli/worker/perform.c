@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { FIRST_SAID = 16, SUBJECT = 640 };
 
 /* An input: a piece of a file that nobody can change any more. */
 typedef struct input_piece {
@@ -20,6 +23,10 @@ typedef struct performance {
     cli_answer *answer;
     cuvet_ctx *ctx;
     size_t text; /* the next one that was not read */
+    /* Of a link: what the call that runs said, until its names can be asked for. */
+    bool keeps;
+    cuvet_diag *said;
+    size_t n_said, cap_said;
 } performance;
 
 static cuvet_status read_piece(void *user, uint64_t off, void *buf, size_t len)
@@ -55,7 +62,21 @@ static cuvet_source source_of(const performance *work, uint32_t index, input_pie
 
 static void on_diag(void *user, const cuvet_diag *diag)
 {
-    cli_answer_diag(user, diag);
+    performance *work = user;
+
+    if (work->keeps && work->n_said == work->cap_said && work->cap_said < WIRE_SAID) {
+        size_t cap = work->cap_said ? 2 * work->cap_said : FIRST_SAID;
+        cuvet_diag *more = reallocarray(work->said, cap, sizeof(*more));
+
+        if (more) {
+            work->said = more;
+            work->cap_said = cap;
+        }
+    }
+    if (!work->keeps || work->n_said == work->cap_said)
+        cli_answer_diag(work->answer, diag, "");
+    else
+        work->said[work->n_said++] = *diag;
 }
 
 static void on_event(void *user, const cuvet_event *event)
@@ -76,6 +97,73 @@ static void answer_target(cli_answer *answer, cuvet_target target)
 
 /* ---- link ---- */
 
+/* A text that grows as far as it fits. */
+typedef struct subject_text {
+    char text[SUBJECT];
+    size_t len;
+} subject_text;
+
+static void put_quoted(subject_text *out, const char *before, const char *text, size_t size)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+
+    for (; *before != '\0' && out->len + 2 < sizeof(out->text); before++)
+        out->text[out->len++] = *before;
+    for (size_t i = 0; i < size && out->len + 6 < sizeof(out->text); i++) {
+        unsigned char byte = (unsigned char)text[i];
+
+        if (byte >= 0x20 && byte < 0x7F) {
+            out->text[out->len++] = (char)byte;
+        } else { /* printable ASCII is what the wire takes */
+            out->text[out->len++] = '\\';
+            out->text[out->len++] = 'x';
+            out->text[out->len++] = DIGITS[byte >> 4];
+            out->text[out->len++] = DIGITS[byte & 15];
+        }
+    }
+    out->text[out->len++] = '\'';
+    out->text[out->len] = '\0';
+}
+
+/* The which-th input that the path names. */
+static const char *input_of(const performance *work, cuvet_linker linker, const cuvet_diag *diag,
+                            uint32_t which)
+{
+    const char *name;
+
+    for (uint32_t i = 0; i < diag->where.n && i < CUVET_PATH_MAX; i++) {
+        if (diag->where.step[i].kind == CUVET_P_MEMBER && which-- == 0)
+            return cuvet_linker_get_name(work->ctx, linker, diag->where.step[i].index, &name) == CUVET_OK
+                       ? name
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* What the diagnostics of a call are about, by name. @param file the one that was added; NULL: their paths say it */
+static void tell(performance *work, cuvet_linker linker, const char *file)
+{
+    work->keeps = false;
+    for (size_t i = 0; i < work->n_said; i++) {
+        const cuvet_diag *diag = &work->said[i];
+        const char *name = file ? file : input_of(work, linker, diag, 0), *symbol;
+        const char *other = file ? NULL : input_of(work, linker, diag, 1);
+        subject_text subject = { .len = 0 };
+        size_t len;
+
+        subject.text[0] = '\0';
+        if (cuvet_linker_get_symbol(work->ctx, linker, diag, 0, &symbol, &len) == CUVET_OK)
+            put_quoted(&subject, " '", symbol, len);
+        if (name)
+            put_quoted(&subject, " in '", name, strlen(name));
+        if (other)
+            put_quoted(&subject, ", first in '", other, strlen(other));
+        cli_answer_diag(work->answer, diag, subject.text);
+    }
+    work->n_said = 0;
+    work->keeps = true;
+}
+
 /* All inputs are looked at, also when one is refused. */
 static cuvet_status add_inputs(performance *work, cuvet_linker linker)
 {
@@ -90,6 +178,7 @@ static cuvet_status add_inputs(performance *work, cuvet_linker linker)
 
         cli_plant(name);
         status = cuvet_linker_add_file(work->ctx, linker, &source, name, &options);
+        tell(work, linker, name);
         if (first == CUVET_OK)
             first = status;
         if (status == CUVET_E_NOMEM)
@@ -127,8 +216,10 @@ static cuvet_status link_inputs(performance *work, const cuvet_linker_options *o
 
     if (status == CUVET_OK)
         status = add_inputs(work, linker);
-    if (status == CUVET_OK)
+    if (status == CUVET_OK) {
         status = cuvet_linker_complete(work->ctx, linker);
+        tell(work, linker, NULL);
+    }
     if (status == CUVET_OK)
         status = cuvet_linker_get_result(work->ctx, linker, &result);
     if (status == CUVET_OK)
@@ -299,10 +390,12 @@ static cuvet_limits limits_of(const wire_request *head)
 
 bool cli_perform(const wire_request_view *view, const int *file, cli_answer *answer)
 {
-    performance work = { .view = view, .file = file, .answer = answer };
+    performance work = {
+        .view = view, .file = file, .answer = answer, .keeps = view->head.kind == CUVET_JOB_LINK
+    };
     cuvet_limits limits = limits_of(&view->head);
     const cuvet_ctx_options options = {
-        .size = sizeof(options), .limits = &limits, .diag = on_diag, .diag_user = answer
+        .size = sizeof(options), .limits = &limits, .diag = on_diag, .diag_user = &work
     };
     cuvet_status status;
     bool written;
@@ -312,6 +405,9 @@ bool cli_perform(const wire_request_view *view, const int *file, cli_answer *ans
     status = cuvet_ctx_create(&options, &work.ctx);
     if (status == CUVET_OK)
         status = DO[view->head.kind](&work);
+    for (size_t i = 0; i < work.n_said; i++) /* of a call that did not get as far */
+        cli_answer_diag(answer, &work.said[i], "");
+    free(work.said);
     answer->head.status = (uint32_t)status;
     written = cli_answer_write(answer, file[0], view->head.most);
     cuvet_ctx_destroy(work.ctx); /* which has the result; NULL is allowed */

@@ -124,6 +124,8 @@ cv_jit_result cv_jit_options(cv_jit_link *link, uint32_t count, const char *cons
 void cv_jit_on_diag(void *user, const cuvet_diag *diag);
 void cv_jit_say(cv_jit_link *link, const char *file);
 void cv_jit_drop(cv_jit_link *link);
+/* The reference's words for what a rule is about; NULL: it has none. */
+const char *cv_jit_words(const char *rule);
 
 /* link.c */
 void cv_jit_on_event(void *user, const cuvet_event *event);
@@ -152,7 +154,7 @@ cv_jit_result cv_jit_isolate_begin(cv_jit_link *link, const cuvet_linker_options
 cuvet_status cv_jit_isolate_check(cv_jit_link *link, const void *data, size_t size, const char *name);
 bool cv_jit_isolate_holds_ir(cv_jit_link *link, const void *data, size_t size);
 cuvet_status cv_jit_isolate_add(cv_jit_link *link, const void *data, size_t size, const char *name);
-void cv_jit_isolate_say(cv_jit_link *link, const char *name);
+void cv_jit_isolate_say(cv_jit_link *link);
 cv_jit_result cv_jit_isolate_complete(cv_jit_link *link);
 cuvet_status cv_jit_isolate_scan(cv_jit_link *link, const void *data, size_t size, uint64_t *errors);
 void cv_jit_isolate_close(cv_jit_link *link);

@@ -251,7 +251,7 @@ cv_jit_result cv_jit_add(cv_jit_link *link, int type, const void *data, size_t s
         return hold(link, found, data, size, name);
     put_compiler_log(link, status != CUVET_OK);
     if (link->workers && status != CUVET_OK)
-        cv_jit_isolate_say(link, name);
+        cv_jit_isolate_say(link);
     cv_jit_say(link, name);
     if (status == CUVET_E_NO_MATCH && holds_ir(link, data, size))
         link->needs_lto = true;

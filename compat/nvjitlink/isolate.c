@@ -105,30 +105,48 @@ cv_jit_result cv_jit_isolate_begin(cv_jit_link *link, const cuvet_linker_options
 
 /* ---- what a worker said ---- */
 
-static void say_finding(cv_jit_link *link, const cuvet_job_finding *finding, const char *name)
+/* "Title 'symbol' in 'file': message", where the reference's words end before the message. */
+static void put_text(cv_jit_log *log, const cuvet_job_finding *finding)
+{
+    const char *words = cv_jit_words(finding->rule), *text = finding->text, *end;
+    cuvet_rule rule;
+    size_t title =
+        cuvet_rule_find(finding->rule, &rule) == CUVET_OK ? strlen(cuvet_rule_get(rule)->title) : 0;
+
+    end = words && strlen(text) > title ? strstr(text + title, "': ") : NULL;
+    if (!end) {
+        cv_jit_put_name(log, text);
+        return;
+    }
+    cv_jit_print(log, "%s", words);
+    cv_jit_put(log, text + title, (size_t)(end + 1 - (text + title)));
+}
+
+/* @param name of what was looked at; NULL: the text says it */
+static void say_finding(cv_jit_link *link, const cuvet_job_finding *finding, const char *name, bool at)
 {
     cv_jit_log *log = finding->severity == CUVET_NOTE ? &link->info : &link->error;
 
     cv_jit_print(log, "%-7s : ", cuvet_severity_name(finding->severity));
-    cv_jit_put_name(log, finding->text);
-    if (name || finding->place[0] != '\0') {
+    put_text(log, finding);
+    if (name) {
         cv_jit_print(log, " in '");
-        cv_jit_put_name(log, name ? name : finding->place);
+        cv_jit_put_name(log, name);
         cv_jit_print(log, "'");
     }
-    if (name)
+    if (at)
         cv_jit_print(log, " (at 0x%llx)", (unsigned long long)finding->file_off);
     cv_jit_print(log, " [%s]\n", finding->rule);
 }
 
-/* @param name of the one input; NULL: the findings say which one */
-static void say_findings(cv_jit_link *link, const cuvet_job *job, const char *name)
+/* @param at of one file: where in it */
+static void say_findings(cv_jit_link *link, const cuvet_job *job, const char *name, bool at)
 {
     cuvet_job_finding finding = { .size = sizeof(finding) };
 
     for (uint64_t i = 0; cuvet_job_get_finding(job, i, &finding) == CUVET_OK; i++) {
         if (finding.severity != CUVET_NOTE || link->settings.verbose)
-            say_finding(link, &finding, name);
+            say_finding(link, &finding, name, at);
     }
 }
 
@@ -204,10 +222,10 @@ cuvet_status cv_jit_isolate_check(cv_jit_link *link, const void *data, size_t si
     return status;
 }
 
-void cv_jit_isolate_say(cv_jit_link *link, const char *name)
+void cv_jit_isolate_say(cv_jit_link *link)
 {
     if (link->checked)
-        say_findings(link, link->checked, name);
+        say_findings(link, link->checked, NULL, true);
     cuvet_job_destroy(link->checked);
     link->checked = NULL;
 }
@@ -253,7 +271,7 @@ cv_jit_result cv_jit_isolate_complete(cv_jit_link *link)
         return CV_JIT_INTERNAL;
     if (status == CUVET_OK) {
         take_events(link, link->job);
-        say_findings(link, link->job, NULL);
+        say_findings(link, link->job, NULL, false);
         status = answer.status == CUVET_OK && !answer.bytes ? CUVET_E_INTERNAL : answer.status;
     }
     if (status != CUVET_OK) {
@@ -280,7 +298,7 @@ cuvet_status cv_jit_isolate_scan(cv_jit_link *link, const void *data, size_t siz
         status = cuvet_job_get_answer(job, &answer);
     if (status == CUVET_OK) {
         status = has_answered(link, &answer) ? answer.status : CUVET_E_INTERNAL;
-        say_findings(link, job, "result of the library");
+        say_findings(link, job, "result of the library", true);
         *errors = answer.errors;
     }
     cuvet_job_destroy(job);

@@ -17,8 +17,7 @@ static const struct {
     { "CV-LINK-006", "Undefined reference to" },
 };
 
-/* NULL: it has none. */
-static const char *words_of(const char *rule)
+const char *cv_jit_words(const char *rule)
 {
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
         if (strcmp(WORDS[i].id, rule) == 0)
@@ -106,7 +105,7 @@ static void say_one(cv_jit_link *link, const cuvet_diag *diag, const char *file)
 
     if (!rule)
         return;
-    words = words_of(rule->id);
+    words = cv_jit_words(rule->id);
     cv_jit_print(log, "%-7s : %s", cuvet_severity_name(diag->severity), words ? words : rule->title);
     put_symbol(link, log, diag);
     put_place(link, log, diag, file);
