@@ -2,7 +2,7 @@
 #
 # Installation and the source archive.
 
-.PHONY: install uninstall dist sbom check-install
+.PHONY: install uninstall dist sbom deb check-install
 
 # Files that say where the others were installed, each from its template with the words between @ replaced.
 CMAKEDIR  ?= $(LIBDIR)/cmake/cuvet
@@ -28,12 +28,14 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 	ln -sf '$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)/cuvet/compat/nvlink'
 	$(INSTALL) -m 755 $(LTO_PROGRAM) $(JIT_LIBS) '$(DESTDIR)$(LIBDIR)/cuvet/compat/'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet.a '$(DESTDIR)$(LIBDIR)/libcuvet.a'
-	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(VERSION)'
+	ln -sf libcuvet.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)'
 	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
 	$(INSTALL) -d '$(DESTDIR)$(LIBEXECDIR)'
 	$(INSTALL) -m 755 $(BUILD)/cuvet-worker '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker'
 	$(INSTALL) -m 644 $(BUILD)/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)/libcuvet-worker.a'
-	$(INSTALL) -m 755 $(BUILD)/libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)'
+	$(INSTALL) -m 755 $(BUILD)/libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(VERSION)'
+	ln -sf libcuvet-worker.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)'
 	ln -sf libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so'
 	$(INSTALL) -m 644 $(BUILD)/cuvet-worker.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	$(INSTALL) -m 644 include/cuvet/*.h '$(DESTDIR)$(INCLUDEDIR)/cuvet/'
@@ -52,9 +54,9 @@ uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	@for l in $(notdir $(LTO_PROGRAM) $(JIT_LIBS)); do rm -f "$(DESTDIR)$(LIBDIR)/cuvet/compat/$$l" || exit 1; done
 	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
-	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
+	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(VERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
 	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \
-	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
+	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(VERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
 	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
@@ -70,6 +72,9 @@ dist: ## cuvet-<version>.tar.gz of the last commit, reproducible
 	@mkdir -p $(BUILD)
 	git archive --format=tar --prefix=cuvet-$(VERSION)/ HEAD | gzip -n -9 > $(BUILD)/cuvet-$(VERSION).tar.gz
 	@ls -l $(BUILD)/cuvet-$(VERSION).tar.gz
+
+deb: ## Debian packages of the last commit, in $(BUILD)/deb (contrib/debian); ends with 77 without debhelper
+	@sh tools/build_deb.sh '$(BUILD)' '$(VERSION)'
 
 sbom: ## CycloneDX bill of materials from deps.def
 	@mkdir -p $(BUILD)
