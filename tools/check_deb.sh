@@ -8,9 +8,10 @@
 
 ls "$1"/deb/*.deb > /dev/null 2>&1 || { echo "check-deb: there are no packages: make deb"; exit 1; }
 machine deb
-mkdir "$sys/root/packages"
+home="$sys/root"
+mkdir "$home/packages"
 for package in "$1"/deb/*.deb; do
-    case $package in *-dbgsym_*) ;; *) cp "$package" "$sys/root/packages/" ;; esac
+    case $package in *-dbgsym_*) ;; *) cp "$package" "$home/packages/" ;; esac
 done
 quiet="apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends"
 

@@ -45,8 +45,8 @@ def run_all(jobs, build, profiles, workers):
         os.makedirs(raw)
         runtests.run_job(job, build)
         files = glob.glob(os.path.join(raw, "*.profraw"))
-        if files:
-            merge(files, os.path.join(profiles, "%d.profdata" % number))
+        if files and not merge(files, os.path.join(profiles, "%d.profdata" % number)):
+            print("coverage: no counts of %s can be read: are all its processes ended by signals?" % job.name)
         shutil.rmtree(raw)
         return job
 
@@ -61,11 +61,13 @@ def merge(files, out):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
         f.write("\n".join(files))
         f.flush()
-        subprocess.run([tool("llvm-profdata"), "merge", "-sparse", "--failure-mode=all", "-o", out, "-f", f.name], check=True)
+        argv = [tool("llvm-profdata"), "merge", "-sparse", "--failure-mode=all", "-o", out, "-f", f.name]
+        return subprocess.run(argv, check=False).returncode == 0
 
 
 def merge_jobs(profiles, out):
-    merge([p for d in profiles for p in glob.glob(os.path.join(d, "*.profdata"))], out)
+    if not merge([p for d in profiles for p in glob.glob(os.path.join(d, "*.profdata"))], out):
+        raise SystemExit("coverage: the counts cannot be merged")
 
 
 def excluded_lines(path):

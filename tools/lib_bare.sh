@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=sh
 #
 # Read by check_bare.sh and check_deb.sh, with BUILD as first argument: bare systems (Debian 12 as debootstrap makes it,
 # minbase, and make) with a copy of this tree and no repository. What is mounted is mounted in a namespace of its own, which

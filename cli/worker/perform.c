@@ -112,7 +112,7 @@ static void put_quoted(subject_text *out, const char *before, const char *text, 
     for (size_t i = 0; i < size && out->len + 6 < sizeof(out->text); i++) {
         unsigned char byte = (unsigned char)text[i];
 
-        if (byte >= 0x20 && byte < 0x7F) {
+        if (byte >= ' ' && byte <= '~') {
             out->text[out->len++] = (char)byte;
         } else { /* printable ASCII is what the wire takes */
             out->text[out->len++] = '\\';
@@ -140,7 +140,7 @@ static const char *input_of(const performance *work, cuvet_linker linker, const 
     return NULL;
 }
 
-/* What the diagnostics of a call are about, by name. @param file the one that was added; NULL: their paths say it */
+/* What the diagnostics of a call are about, by name. @param file what was added; NULL: their paths say it */
 static void tell(performance *work, cuvet_linker linker, const char *file)
 {
     work->keeps = false;

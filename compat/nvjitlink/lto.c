@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,15 +24,15 @@ static char *program_path(void)
     char folder[PATH_MAX], *path;
     struct link_map *map = NULL;
     Dl_info info;
+    size_t size;
 
     if (!dladdr1((void *)(uintptr_t)cv_jit_lto_open, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
         dlinfo(map, RTLD_DI_ORIGIN, folder) != 0 || folder[0] != '/')
         return NULL;
-    path = malloc(strlen(folder) + sizeof("/" PROGRAM));
-    if (path) {
-        (void)strcpy(path, folder);
-        (void)strcat(path, "/" PROGRAM);
-    }
+    size = strlen(folder) + sizeof("/" PROGRAM);
+    path = malloc(size);
+    if (path)
+        (void)snprintf(path, size, "%s/" PROGRAM, folder);
     return path;
 }
 

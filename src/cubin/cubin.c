@@ -65,11 +65,10 @@ static cuvet_status identify_conventions(cv_ctx *ctx, cv_cubin *cubin)
         return cv_reject(ctx, CV_R_ELF_MACHINE, at + 18, header->machine, CV_EM_CUDA);
     cubin->abi8 = header->osabi == CV_OSABI_CUDA && header->abiversion == CV_ABI_CUDA;
     cubin->legacy = header->osabi == CV_OSABI_LEGACY && header->abiversion == CV_ABI_LEGACY;
-    mercury = (cubin->abi8 || cubin->legacy) && cv_elf_flags_mercury(header->flags, cubin->abi8);
-    /* nvcc -ewp gives its objects the same type, and no flag: relocatable files otherwise. */
-    whole =
-        header->type == CV_ELF_MERCURY && !mercury && header->phnum == 0 && (cubin->abi8 || cubin->legacy);
-    mercury = mercury || (header->type == CV_ELF_MERCURY && !whole);
+    mercury =
+        cv_elf_is_mercury(header->type, header->phnum,
+                          (cubin->abi8 || cubin->legacy) && cv_elf_flags_mercury(header->flags, cubin->abi8));
+    whole = header->type == CV_ELF_MERCURY && !mercury;
     cubin->rel = header->type == CV_ELF_REL || whole;
     cubin->exe = header->type == CV_ELF_EXEC;
     cubin->conv = (cubin->abi8 || cubin->legacy) && !header->is32 && !mercury && (cubin->rel || cubin->exe);

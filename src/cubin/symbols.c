@@ -101,13 +101,10 @@ static bool is_weak(const symbol_pass *pass, uint64_t index)
 static void check_alias(const symbol_pass *pass, uint64_t index, const cv_elf_symbol *symbol, uint64_t owner)
 {
     /* A whole program has functions that it shows to nobody behind the one that the section is named for. */
-    if (cv_cubin_is_whole(pass->cubin) && cv_elf_sym_bind(symbol) == CV_STB_LOCAL &&
-        !(symbol->other & CV_STO_ENTRY))
+    if (cv_cubin_is_whole(pass->cubin) && cv_elf_sym_bind(symbol) == CV_STB_LOCAL)
         return;
     if (cv_elf_sym_bind(symbol) != CV_STB_GLOBAL)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_INFO, index, owner);
-    else if (symbol->other & CV_STO_ENTRY)
-        sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_OTHER, index, owner);
     else if (symbol->value != 0)
         sym_report(pass, index, CV_R_SYM_ALIAS, CV_ST_VALUE, index, owner);
     else if (is_weak(pass, owner))

@@ -11,17 +11,19 @@ static void read_flags(cv_look *look)
     bool is32 = (look->out->flags & CUVET_CLASSIFIED_32BIT) != 0;
     uint8_t osabi = cv_u8_at(look->span, CV_EI_OSABI);
     uint32_t flags = cv_u32_at(look->span, cv_elf_ehdr_at(is32, CV_EH_FLAGS)); /* 0 when it is not there */
-    bool capsule = false, mercury = cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)) == CV_ELF_MERCURY;
+    bool capsule = false, mercury = false;
 
     if (osabi == CV_OSABI_CUDA) {
         look->out->sm = cv_elf_flags_sm(flags, true);
         capsule = cv_elf_flags_capsule(flags, true);
-        mercury = mercury || cv_elf_flags_mercury(flags, true);
+        mercury = cv_elf_flags_mercury(flags, true);
     } else if (osabi == CV_OSABI_LEGACY) {
         look->out->sm = cv_elf_flags_sm(flags, false);
         capsule = cv_elf_flags_capsule(flags, false);
-        mercury = mercury || cv_elf_flags_mercury(flags, false);
+        mercury = cv_elf_flags_mercury(flags, false);
     }
+    mercury = cv_elf_is_mercury(cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_TYPE)),
+                                cv_u16_at(look->span, cv_elf_ehdr_at(is32, CV_EH_PHNUM)), mercury);
     look->out->flags |= capsule ? CUVET_CLASSIFIED_CAPSULE : mercury ? CUVET_CLASSIFIED_MERCURY : 0;
 }
 

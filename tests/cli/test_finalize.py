@@ -147,7 +147,7 @@ def bodies(a):
 def damaged_capsules():
     """One byte of a capsule, of its header or of its tables: an error, or the code that was there."""
     rng = random.Random(5)
-    names = sorted(glob.glob(os.path.join(SAMPLES, "*sm_1*.cubin")))
+    names = sorted(n for n in glob.glob(os.path.join(SAMPLES, "*sm_1*.cubin")) if not os.path.basename(n).startswith("whole."))
     for name in rng.sample(names, 20):
         a = read(name)
         _, good = finalize(name, "--binary-kind=sass")
@@ -159,7 +159,7 @@ def damaged_capsules():
             at = o + rng.randrange(n)
             b[at] ^= 0xFF
             r, out = finalize(write(bytes(b), "bad.cubin"), "--binary-kind=sass")
-            assert r.rc in (CLEAN, FINDINGS), "%s: %d %s" % (name, r.rc, r.err)
+            assert r.rc in (CLEAN, FINDINGS, LIMIT), "%s: %d %s" % (name, r.rc, r.err)
             if r.rc != CLEAN:
                 continue
             # a byte of what stays is in the result, once; one of the tables at the end at most in its tables; any other is not

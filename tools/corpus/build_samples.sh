@@ -100,6 +100,10 @@ for arch in 75 90 100; do
     nvlink -arch="sm_$arch" -o "$out/vars.sm_$arch.linked.cubin" "$out/vars.sm_$arch.rdc.cubin"
     add "vars.sm_$arch.linked.cubin" cubin 0 0 "final link of one input with every memory space"
 done
+for arch in 75 90 100; do
+    cubin "whole.sm_$arch" whole.cu $arch -ewp -ewp
+    add "whole.sm_$arch.cubin" cubin 0 0 "extensible whole program: relocatable, e_type 0xFF00 without a flag"
+done
 for arch in 90 100; do
     cubin "unified.sm_$arch.rdc" unified.ptx $arch -c
     add "unified.sm_$arch.rdc.cubin" cubin 0 0 "relocatable: unified function and variable (UFT, UDT)"

@@ -539,5 +539,9 @@ IR = 'indirect.sm_90.rdc.cubin'
 case('SYM_ALIAS', 'alias-of-an-alias', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'info', 0x22))
 case('SYM_ALIAS', 'alias-of-a-weak-one', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_twoi', 'info', 0x22))
 case('SYM_ALIAS', 'alias-inside', IR, lambda e: e.symbol('_Z7add_onei', 'shndx', e.index('.text._Z7add_twoi')).symbol('_Z7add_onei', 'value', 128).symbol('_Z7add_onei', 'size', 128))
+# what an object of nvcc -ewp may have, and no more: functions for itself alone, a name of no type for what is reserved
+WHOLE, OWN, KEPT = 'whole.sm_90.cubin', '$_Z5wholePi$_Z7descendi', '__nv_reservedSMEM_offset_0_alias'
+case('SYM_ALIAS', 'whole-program-shown', WHOLE, lambda e: e.symbol(OWN, 'info', 0x12))
 case('SYM_FOR_OTHERS', 'variable-without-type', 'two_b.sm_90.rdc.cubin', lambda e: e.symbol(COUNTER, 'info', 0x10).symbol(COUNTER, 'other', 0))
+case('SYM_FOR_OTHERS', 'whole-program-reserved-with-size', WHOLE, lambda e: e.symbol(KEPT, 'size', 4))
 case('RELOC_NO_FUNCTION', 'descriptor-of-a-variable', 'vars.sm_90.rdc.cubin', lambda e: e.reloc('.rela.text._Z4varsPi', 2, 'type', 63))

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/elf/names.h"
+
 enum {
     /* CV_OSABI_CUDA: what the file is, then the machine, then the section of its note */
     CV_EF_MERCURY = 1, /* exactly one of these three; the other bits of CV_EF_KIND are no kind */
@@ -45,6 +47,11 @@ static inline bool cv_elf_flags_mercury(uint32_t flags, bool abi8)
 static inline bool cv_elf_flags_capsule(uint32_t flags, bool abi8)
 {
     return (flags & (abi8 ? CV_EF_CAPSULE : CV_EF_LEGACY_CAPSULE)) != 0;
+}
+/* Mercury by its flag or, with segments, by its type: nvcc -ewp gives that to relocatable files. */
+static inline bool cv_elf_is_mercury(uint32_t type, uint64_t phnum, bool flag)
+{
+    return flag || (type == CV_ELF_MERCURY && phnum != 0);
 }
 /* The rest is of one ABI alone. */
 static inline uint32_t cv_elf_flags_note(uint32_t flags)

@@ -312,7 +312,8 @@ START_TEST(e_flags)
 }
 END_TEST
 
-/* e_type 0xFF00: code before finalization whatever its flags say, unless there is a capsule. */
+/* e_type 0xFF00 with segments: code before finalization whatever its flags say, unless there is a capsule.
+ * Without them it is an object of nvcc -ewp. */
 START_TEST(mercury_by_type)
 {
     uint8_t image[] = ELF64("\x41", CUDA, "\4\x64\0\6");
@@ -320,6 +321,9 @@ START_TEST(mercury_by_type)
 
     image[16] = 0;
     image[17] = 0xFF;
+    ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
+    ck_assert(!(info.flags & (CUVET_CLASSIFIED_MERCURY | CUVET_CLASSIFIED_CAPSULE)) && info.sm == 100);
+    image[56] = 1; /* e_phnum */
     ck_assert_int_eq(ask(image, 64, PROBE, false, &info).status, CUVET_OK);
     ck_assert((info.flags & CUVET_CLASSIFIED_MERCURY) != 0 && !(info.flags & CUVET_CLASSIFIED_CAPSULE) &&
               info.sm == 100);
