@@ -21,7 +21,7 @@ FUZZ_CLI_worker    := worker/wire
 $(foreach t,frames memberopt worker,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that test what stands beside the library.
-FUZZ_MORE_jit := $(JIT_OBJS_13) $(BUILD)/obj/cli/resources.o
+FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary
 define fuzz_rule
