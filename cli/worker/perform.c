@@ -132,10 +132,13 @@ static const char *input_of(const performance *work, cuvet_linker linker, const 
     const char *name;
 
     for (uint32_t i = 0; i < diag->where.n && i < CUVET_PATH_MAX; i++) {
-        if (diag->where.step[i].kind == CUVET_P_MEMBER && which-- == 0)
+        if (diag->where.step[i].kind != CUVET_P_MEMBER)
+            continue;
+        if (which == 0)
             return cuvet_linker_get_name(work->ctx, linker, diag->where.step[i].index, &name) == CUVET_OK
                        ? name
                        : NULL;
+        which--;
     }
     return NULL;
 }

@@ -353,6 +353,8 @@ def ir_is_handed_on_and_judged_by_a_worker():
 
 @test
 def an_input_that_takes_the_worker_over():
+    if "sanitizer build" in cuvet("list", "--format=ndjson", sample("none.fatbin")).objects("verdict")[0]["sandbox"]:
+        raise Skip("a sanitizer answers for a program that ends badly, and there is no cage around it")
     with open(sample("plain.sm_90.rdc.cubin"), "rb") as f:
         code = f.read()
     d = scratch()
