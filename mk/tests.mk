@@ -91,7 +91,8 @@ check: ## unit tests, command tests, all corpora under ASan+UBSan, gates
 	@$(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
 	    --gates $(GATES) $(RUNTESTS_ARGS)
 
-# CV_FULL=1: tools/runtests.py splits the sweeps of tests/library/property into parts for all cores, here and in the gate asan.
+# CV_FULL=1: tools/runtests.py splits the sweeps of tests/library/property into parts for all cores, here and in the gate asan,
+# which looks at each fourth byte (check-sweeps at all of them) and has the rest as `make check` has it: all in under two hours.
 # RESUME=1 goes on where a run from the same sources was cut off; parts: RUNTESTS_ARGS="--only 'differential|gate/asan'".
 check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
 	@sh tools/deps.sh full
@@ -105,7 +106,7 @@ check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in 
 	@$(SUBMAKE) all $(BUILD)/tests/property
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan all tests-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(BUILD)/tests/property $(RUNTESTS_ARGS)
-	@CV_FULL=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
+	@CV_FULL=1 CV_STEP=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
 
 check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed when it happens
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet

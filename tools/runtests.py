@@ -273,10 +273,8 @@ def script_jobs(args):
             cost = FULL and args.mode == "release" and base in COST_SCRIPTS
             env = {"CV_COST": "1"} if cost else {}
             # Most of their time is the vendor's tools, which are the same in every mode: a sample, and in check-full only.
-            if d == "differential" and args.mode != "release":
-                if not FULL:
-                    continue
-                env["CV_FULL"] = ""
+            if d == "differential" and args.mode != "release" and not FULL:
+                continue
             yield Job(os.path.relpath(f, os.path.join(ROOT, "tests")), runner + [f], timeout=3600 if FULL else 600,
                       env=env, alone=cost)
 
@@ -329,6 +327,10 @@ def main():
     kept = Kept(args)
 
     jobs = [j for make in (unit_jobs, script_jobs, replay_jobs, example_jobs, gate_jobs) for j in make(args)]
+    if FULL and args.mode != "release":
+        # What is in full is so in the code that ships. With a sanitizer the sweeps are as well, there with each fourth byte.
+        for j in jobs:
+            j.env.update({"CV_STEP": os.environ.get("CV_STEP", "4")} if j.name in SWEEPS else {"CV_FULL": ""})
     if args.only:
         jobs = [j for j in jobs if re.search(args.only, j.name)]
     old = [j for j in jobs if kept.take(j)]

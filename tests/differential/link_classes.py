@@ -19,7 +19,7 @@
   wide        kernels whose sections just need, and just do not need, a table of wide numbers: the same sections. The table itself is
               not compared (docs/link-partial.md). With CV_FULL=1 only: ptxas takes some minutes
 
-  CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,86,90,90a,100,120)
+  CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,90,100)
   CV_SHARE=5          each which type and attribute (with CV_FULL=1 every one; 5 divides the number of no alternative)
   CV_JOBS=2
 
@@ -43,7 +43,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TMP = lr.TMP
 FULL = bool(os.environ.get("CV_FULL"))
 SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "5"))
-ARCHES = os.environ.get("CV_ARCHES", "75,86,90,90a,100,120" if FULL else "75,90").split(",")
+ARCHES = os.environ.get("CV_ARCHES", "75,90,100" if FULL else "75,90").split(",")
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).
 # weak_branches: nvlink -r leaves a branch table that no code names; ours is in the banks of kernels again.

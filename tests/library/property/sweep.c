@@ -15,6 +15,17 @@ bool sweep_full(void)
     return value && *value;
 }
 
+size_t sweep_step(void)
+{
+    const char *value = getenv("CV_STEP");
+    unsigned step = 1;
+    char rest;
+
+    ck_assert_msg(!value || (sscanf(value, "%u%c", &step, &rest) == 1 && step != 0),
+                  "CV_STEP=%s is no number", value);
+    return step;
+}
+
 static int wanted(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && !strstr(entry->d_name, "MANIFEST") && !strstr(entry->d_name, "README");

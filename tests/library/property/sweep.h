@@ -34,6 +34,8 @@ typedef struct sweep_outcome {
 
 /* make check looks at a part of what make check-full looks at. */
 bool sweep_full(void);
+/* CV_STEP=N: then it looks at each Nth byte only. */
+size_t sweep_step(void);
 /* CV_PART=K/N: this process sweeps every Nth sample from the Kth on (0 <= K < N), N - 1 others sweep the
  * rest. */
 bool sweep_is_part(void);
