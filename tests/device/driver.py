@@ -8,6 +8,7 @@
   relocations  every type against a variable, a constant and a function; symbols, offsets and addends of all kinds
   selection  members of fat binaries in pairs and mixes: the one that runs is the one that `cuvet select` takes
   provided   the functions of spec/driver.def: what is linked loads, and which of them the driver has
+  linked     programs of several units that know what they compute (linked.py), linked by cuvet in all ways and, where it is, by nvlink
   mutants    bytes changed, anywhere (CV_MUTANTS=N, default 4000)
 
 In each group what ends the driver by a signal, or keeps it for more than ten seconds, has a finding of a scan. That is what fails
@@ -16,11 +17,17 @@ here; what the driver does with the rest is printed, and docs/evidence/driver.md
   CV_GROUPS=places,mutants   only these
   CV_JOBS=8                  processes; each has a context of its own
   CV_KEEP=DIR                the answers of the driver are left there
+  CV_PROGRAMS=N              programs of `linked`, default 24
+
+A machine with a device and no toolkit: CV_PREPARE=DIR CV_MACHINE=90 on one that has nvcc leaves there what the tools make of the
+sources, and CV_PREPARED=DIR takes it from there.
 
 77: skipped, said on the last line. Needs a driver with a device from sm_75 on, a compiler for C, and nvcc and fatbinary on PATH.
 """
 import collections
+import concurrent.futures
 import ctypes
+import hashlib
 import json
 import os
 import queue
@@ -37,10 +44,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
 import edit  # noqa: E402
+import linked as programs  # noqa: E402
 
 CUVET = os.environ.get("CUVET", os.path.join(ROOT, "build", "cuvet"))
 JOBS = int(os.environ.get("CV_JOBS", "8"))
 MUTANTS = int(os.environ.get("CV_MUTANTS", "4000"))
+PROGRAMS = int(os.environ.get("CV_PROGRAMS", "24"))
+PREPARE, PREPARED = os.environ.get("CV_PREPARE"), os.environ.get("CV_PREPARED")
 SECONDS = 10  # longer than that nothing here takes
 NEVER = ("clean", "unsupported")  # verdicts that count for no exit code
 FIRST, OTHER = "6f", "de"  # what the two kernels write
@@ -53,6 +63,8 @@ class Skipped(Exception):
 
 def machine():
     """90, of the first device; raises Skipped where there is none"""
+    if PREPARE:
+        return int(os.environ["CV_MACHINE"])
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -71,8 +83,28 @@ def run(*argv):
         raise RuntimeError("%s: %s" % (" ".join(argv), done.stdout[-400:]))
 
 
+def make(folder, out, *argv):
+    """A tool makes `out`, here or, for CV_PREPARED, where it was made: the same words and the same inputs have the same name there."""
+    name, place = hashlib.sha256(), PREPARE or PREPARED
+    for word in argv:
+        name.update(word.replace(folder, "@").replace(ROOT, "@").encode() + b"\0")
+        path = word.rpartition("=")[2]
+        if os.path.isfile(path) and path not in (out, CUVET):
+            with open(path, "rb") as f:
+                name.update(f.read())
+    kept = os.path.join(place, name.hexdigest()) if place else None
+    if PREPARED:
+        if not os.path.exists(kept):
+            raise Skipped("CV_PREPARED has no %s" % os.path.basename(out))
+        shutil.copyfile(kept, out)
+        return
+    run(*argv)
+    if kept:
+        shutil.copyfile(out, kept)
+
+
 Answer = collections.namedtuple("Answer", "load found launch sync attributes words ended")
-ENDED = Answer(-1, -1, -1, -1, "", "", True)
+ENDED, LATE = Answer(-1, -1, -1, -1, "", "", True), Answer(-1, -1, -1, -1, "late", "", True)
 
 
 class Driver:
@@ -80,6 +112,8 @@ class Driver:
 
     def __init__(self, folder):
         self.folder, self.probe = folder, os.path.join(folder, "probe")
+        if PREPARE:
+            return
         compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
         if not compiler:
             raise Skipped("no compiler for C")
@@ -103,8 +137,15 @@ class Driver:
         return got[0].strip() if got else None
 
     def ask(self, questions):
-        """{name: Answer}"""
+        """{name: Answer}; who ends by a signal may have been led there by what was asked before, so it is asked again, alone"""
+        answers = self.ask_each(questions, False)
+        answers.update(self.ask_each([q for q in questions if answers[q[0]] is ENDED], True))
+        return answers
+
+    def ask_each(self, questions, alone):
         todo, answers = queue.Queue(), {}
+        if PREPARE:
+            return {name: Answer(-1, -1, -1, -1, "", "", False) for name, _ in questions}
         for q in questions:
             todo.put(q)
 
@@ -125,12 +166,13 @@ class Driver:
                     child.kill()
                     child.wait()
                     child = None
-                    answers[name] = ENDED
+                    answers[name] = LATE if said is None else ENDED
                     continue
                 head, attributes, words = said.split(":")
                 numbers = [int(n) for n in head.split()[1:]]
                 answers[name] = Answer(*numbers, attributes.strip(), words.strip(), False)
-                if numbers[3] > 0:
+                if numbers[3] > 0 or alone:
+                    child.kill()
                     child.wait()
                     child = None
             if child:
@@ -209,13 +251,13 @@ class Tools:
     def __init__(self, folder, sm):
         self.folder, self.sm = folder, sm
         for tool in ("nvcc", "fatbinary"):
-            if not shutil.which(tool):
+            if not shutil.which(tool) and not PREPARED:
                 raise Skipped("no %s on PATH" % tool)
         self.driver = Driver(folder)
 
     def compile(self, name, *options):
         out = os.path.join(self.folder, name)
-        run("nvcc", "-arch=sm_%d" % self.sm, "-cubin", os.path.join(HERE, "programs.cu"), "-o", out, *options)
+        make(self.folder, out, "nvcc", "-arch=sm_%d" % self.sm, "-cubin", os.path.join(HERE, "programs.cu"), "-o", out, *options)
         return out
 
     def link(self, name, *options):
@@ -361,8 +403,9 @@ def member(tools, kind, arch, number):
     value = 0x100000 * number + int(arch.rstrip("af")) * 16 + ("a" in arch) * 2 + (kind == "ptx")
     with open(stem + ".cu", "w", encoding="ascii") as f:
         f.write('extern "C" __global__ void first(unsigned *out, unsigned number) { out[0] = %d; }\n' % value)
-    run("nvcc", "-arch=%s_%s" % ("sm" if kind == "elf" else "compute", arch), "-cubin" if kind == "elf" else "-ptx", stem + ".cu", "-o", stem)
-    run("fatbinary", "--create=" + stem + ".fatbin", "--64", "--image3=kind=%s,sm=%s,file=%s" % (kind, arch, stem))
+    how = "-arch=%s_%s" % ("sm" if kind == "elf" else "compute", arch)
+    make(tools.folder, stem, "nvcc", how, "-cubin" if kind == "elf" else "-ptx", stem + ".cu", "-o", stem)
+    make(tools.folder, stem + ".fatbin", "fatbinary", "--create=" + stem + ".fatbin", "--64", "--image3=kind=%s,sm=%s,file=%s" % (kind, arch, stem))
     with open(stem + ".fatbin", "rb") as f:
         fat = edit.Fat(f.read())
     begin = fat.members[0]
@@ -414,7 +457,7 @@ def provided(tools):
         stem = os.path.join(tools.folder, "call-" + name)
         with open(stem + ".ptx", "w", encoding="ascii") as f:
             f.write(CALL % (name, name))
-        run("ptxas", "-c", "-arch=sm_%d" % tools.sm, stem + ".ptx", "-o", stem + ".o")
+        make(tools.folder, stem + ".o", "ptxas", "-c", "-arch=sm_%d" % tools.sm, stem + ".ptx", "-o", stem + ".o")
         run(CUVET, "link", "--arch", "sm_%d" % tools.sm, stem + ".o", "-o", stem)
         with open(stem, "rb") as f:
             image = f.read()
@@ -428,6 +471,48 @@ def provided(tools):
         elif answer.launch != -1:
             has.append(name)
     print("of %d functions the driver has %d, not: %s" % (len(names), len(has), " ".join(n for n in names if n not in has)))
+    return group
+
+
+def linked(tools):
+    """What a program computes is known before: by whatever way its units were linked."""
+    group, ways = Group(tools, "linked"), collections.defaultdict(dict)
+    arch = "sm_%d" % tools.sm
+
+    def one(seed):
+        program = programs.generate(seed)
+        stem, units = os.path.join(tools.folder, "program-%d-" % seed), []
+        for number, text in enumerate(program.units):
+            source, out = "%s%d.cu" % (stem, number), "%s%d.cubin" % (stem, number)
+            with open(source, "w", encoding="ascii") as f:
+                f.write(text)
+            make(tools.folder, out, "nvcc", "-arch=" + arch, "-rdc=true", "-cubin", *program.options, source, "-o", out)
+            units.append(out)
+
+        def add(way):
+            with open(stem + way, "rb") as f:
+                group.add("%d.%s" % (seed, way), f.read(), number=program.number)
+            ways[seed][way] = program.words
+
+        def link(way, *words):
+            run(CUVET, "link", "--arch", arch, *words, "-o", stem + way)
+            return stem + way
+
+        for way, words in (("final", units), ("debug", ["-g", *units]), ("turned", units[::-1]), ("relocs", ["--preserve-relocs", *units]),
+                           ("two-steps", [units[0], link("partial", "-r", *units[1:])]), ("all-twice", [link("merged", "-r", *units)])):
+            link(way, *words)
+            add(way)
+        if PREPARED or shutil.which("nvlink"):
+            make(tools.folder, stem + "reference", "nvlink", "-arch=" + arch, *units, "-o", stem + "reference")
+            add("reference")
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=JOBS) as pool:
+        list(pool.map(one, range(1, PROGRAMS + 1)))
+    for name, answer in group.ask().items():
+        seed, way = name.split(".")
+        said = [int(w, 16) for w in answer.words.split() if w != "."]
+        group.expect(said == ways[int(seed)][way], name, "computes %s, not %s" % (said[:8], ways[int(seed)][way][:8]))
+        group.expect(group.verdicts[name][0] == "clean", name, "a scan says %s" % (group.verdicts[name],))
     return group
 
 
@@ -446,13 +531,15 @@ def mutants(tools):
 
 
 def main():
-    names = os.environ.get("CV_GROUPS", "places,records,relocations,selection,provided,mutants").split(",")
+    names = os.environ.get("CV_GROUPS", "places,records,relocations,selection,provided,linked,mutants").split(",")
     folder = tempfile.mkdtemp(prefix="cuvet-device-", dir=os.environ.get("CV_TMP"))
     groups = []
     try:
         tools = Tools(folder, machine())
         for name in names:
             groups.append(globals()[name](tools))
+            if PREPARE:
+                continue
             groups[-1].show()
             if os.environ.get("CV_KEEP"):
                 rows = {n: (a._asdict(), groups[-1].verdicts.get(n)) for n, a in groups[-1].answers.items()}
@@ -463,6 +550,9 @@ def main():
         return 77
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if PREPARE:
+        print("prepared: %d files in %s; nothing was asked" % (len(os.listdir(PREPARE)), PREPARE))
+        return 0
     failed = [f for g in groups for f in g.failed]
     print("\n".join(failed))
     print("%d passed, %d failed, 0 skipped" % (sum(g.passed for g in groups), len(failed)))

@@ -18,13 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 64, UNTOUCHED = 0xEE, SLACK = 1 << 16, LINE = 1 << 16, ATTRIBUTES = 8 };
+/* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. */
+enum { WORDS = 64, UNTOUCHED = 0xEE, SLACK = 1 << 16, LINE = 1 << 16, ATTRIBUTES = 8, STACK = 1 << 15 };
 
 /* Names of the driver's interface, with the numbers that it gives them. */
 typedef int (*init_call)(unsigned);
 typedef int (*device_call)(int *, int);
 typedef int (*context_call)(void **, int);
 typedef int (*current_call)(void *);
+typedef int (*limit_call)(int, size_t);
 typedef int (*alloc_call)(uint64_t *, size_t);
 typedef int (*to_device_call)(uint64_t, const void *, size_t);
 typedef int (*to_host_call)(void *, uint64_t, size_t);
@@ -41,6 +43,7 @@ static struct {
     device_call device;
     context_call context;
     current_call current;
+    limit_call limit;
     alloc_call alloc;
     to_device_call to_device;
     to_host_call to_host;
@@ -77,6 +80,7 @@ static uint64_t start_driver(void)
     bind_call(library, &driver.device, "cuDeviceGet");
     bind_call(library, &driver.context, "cuDevicePrimaryCtxRetain");
     bind_call(library, &driver.current, "cuCtxSetCurrent");
+    bind_call(library, &driver.limit, "cuCtxSetLimit");
     bind_call(library, &driver.alloc, "cuMemAlloc_v2");
     bind_call(library, &driver.to_device, "cuMemcpyHtoD_v2");
     bind_call(library, &driver.to_host, "cuMemcpyDtoH_v2");
@@ -87,7 +91,8 @@ static uint64_t start_driver(void)
     bind_call(library, &driver.launch, "cuLaunchKernel");
     bind_call(library, &driver.wait, "cuCtxSynchronize");
     if (driver.init(0) || driver.device(&device, 0) || driver.context(&context, device) ||
-        driver.current(context) || driver.alloc(&buffer, WORDS * sizeof(uint32_t))) {
+        driver.current(context) || driver.limit(0, STACK) ||
+        driver.alloc(&buffer, WORDS * sizeof(uint32_t))) {
         fprintf(stderr, "the driver cannot be started\n");
         exit(8);
     }
