@@ -282,7 +282,7 @@ def lists_and_options_in_a_named_pipe():
 
 @test
 def files_that_are_written_to_while_they_are_read():
-    """All the time, so that it is sure to happen: no answer is about no state of the file."""
+    """All the time, so that it is almost sure to happen: no answer is about no state of the file."""
     d = scratch()
     data = read("two_a.sm_75.rdc.cubin")
     path = write(data + bytes(48 << 20), "moving", d)
@@ -299,7 +299,10 @@ def files_that_are_written_to_while_they_are_read():
     try:
         for args in (["scan", "--limit=ratio=1"], ["scan", "--jobs=2"], ["list"], ["select", "--arch=sm_75"],
                      ["finalize", "-o", os.path.join(d, "out")], ["link", "-arch=sm_75", "-r", "-o", os.path.join(d, "out")]):
-            r = cuvet(*args, path)
+            for _ in range(5):  # on a busy machine nothing may be written while a short command reads
+                r = cuvet(*args, path)
+                if r.rc == IO:
+                    break
             equal(r.rc, IO, " ".join(args) + r.err)
             assert "CV-IO-003" in r.out + r.err or args == ["list"] and "input or output failed" in r.err, (args, r.out, r.err)
     finally:
