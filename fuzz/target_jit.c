@@ -75,11 +75,12 @@ static void check_log(jit link, int (*size_of)(jit, size_t *), int (*get)(jit, c
 static void check_result(jit link, bool linked, bool ptx)
 {
     size_t size = 0, none = 0;
-    int result = nvJitLinkGetLinkedCubinSize(link, &size), text = nvJitLinkGetLinkedPtxSize(link, &none);
+    int result = nvJitLinkGetLinkedCubinSize(link, &size);
+    int text = nvJitLinkGetLinkedPtxSize(link, &none);
     void *out;
 
     FZ_CHECK((result == SUCCESS) == linked, "a cubin is there when the link is done");
-    /* There is no compiler here: PTX that was asked for is never there, and PTX that was not is no question. */
+    /* There is no compiler here: PTX is never made. Who did not ask for it asks a wrong question. */
     FZ_CHECK(text == BAD_INPUT || (text == INTERNAL && ptx), "there is no PTX");
     if (!linked)
         return;
