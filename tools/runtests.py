@@ -24,7 +24,8 @@ SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "hostile", "differential")
 SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
 OTHER_ROOTS = ("tests/device/",)  # no job here reads it
-FUZZED = re.compile(r"fuzz/target_(\w+)\.c$|corpus/(\w+)/(?:grown|regress)/")  # what the replay of one target reads
+# What the replay of one target reads, and the unit tests of one room.
+OWN_FILES = re.compile(r"fuzz/target_(\w+)\.c$|corpus/(\w+)/(?:grown|regress)/|tests/unit/(\w+)/")
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
@@ -183,8 +184,8 @@ class Kept:
     """What passed before from the same sources, for a run that was cut off: check-full takes more than an hour.
 
     A job is kept while its mode, its arguments and all tracked files are the same. Documents count for the scripts that
-    name one, scripts for the jobs that run them, a fuzz target and what it once found for its replay. Gates run other jobs
-    and count all scripts and targets, the light ones all documents too.
+    name one, scripts for the jobs that run them, a fuzz target and what it once found for its replay, unit tests of a room for
+    its job. Gates run other jobs and count all of these, the light ones all documents too.
     """
 
     def __init__(self, args):
@@ -218,14 +219,14 @@ class Kept:
     def state(self, job):
         gate = job.name[5:] if job.name.startswith("gate/") else None
         own = "tests/" + job.name
-        target = re.match(r"replay/(\w+)", job.name)
+        target = re.match(r"(?:replay|unit)/(\w+)", job.name)
         key = "all" if gate in LIGHT_GATES else "gate" if gate else own if own in self.files else "rest"
         key = target[1] if target else key
         if key not in self.states:
             whole = hashlib.sha256()
             for name, what in sorted(self.files.items()):
-                fuzzed = FUZZED.match(name)
-                script = key != "gate" and (name in self.alone or bool(fuzzed and key not in fuzzed.groups()))
+                own_file = OWN_FILES.match(name)
+                script = key != "gate" and (name in self.alone or bool(own_file and key not in own_file.groups()))
                 document = name.endswith(".md") and own not in self.readers
                 if key == "all" or name == own or not (document or name.startswith(OTHER_ROOTS) or script):
                     whole.update(("%s %s\n" % (what, name)).encode())

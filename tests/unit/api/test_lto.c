@@ -175,10 +175,11 @@ START_TEST(arguments)
     static const char *const EMPTY[] = { "" }, *const NOTHING[] = { NULL };
     const cuvet_lto_input cut = { 7, CUVET_K_LTOIR, "IR", 2, NULL };
     const cuvet_lto_input *const missing[] = { &FIRST, NULL }, *const wrong[] = { &FIRST, &cut };
-    cuvet_external ext = { .size = sizeof(ext), .path = "/nonexistent" };
+    cuvet_external ext = external();
     cuvet_compile_result result = { .size = sizeof(result) };
     cuvet_lto_request req = request(NULL, 0);
 
+    ext.path = "/nonexistent";
     ck_assert_int_eq(cuvet_lto_run(NULL, "/library", NULL, &req, &result), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_lto_run(&ext, NULL, NULL, &req, &result), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_lto_run(&ext, "/library", NULL, NULL, &result), CUVET_E_NULL);
@@ -208,6 +209,7 @@ START_TEST(arguments)
     cuvet_lto_end(NULL, &result);
     result.size = 7;
     ck_assert_int_eq(cuvet_lto_run(&ext, "/library", NULL, &req, &result), CUVET_E_USAGE);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing was left in it */
 }
 END_TEST
 
