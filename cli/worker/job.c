@@ -234,16 +234,17 @@ static cuvet_status make_files(cuvet_job *job)
     return job->file[JOB_COPIED] >= 0 ? CUVET_OK : CUVET_E_IO;
 }
 
-static size_t packet_size(const cuvet_job *job)
+size_t job_packet_size(const cuvet_job *job)
 {
     return sizeof(job->head) + job->head.n_inputs * sizeof(*job->input) + job->n_name + job->n_word;
 }
 
-static void write_packet(const cuvet_job *job, char *packet)
+void job_write_packet(cuvet_job *job, char *packet)
 {
     const size_t table = job->head.n_inputs * sizeof(*job->input);
     char *at = packet;
 
+    job->head.n_text = (uint32_t)(job->n_name + job->n_word);
     memcpy(at, &job->head, sizeof(job->head));
     at += sizeof(job->head);
     memcpy(at, job->input, table);
@@ -280,7 +281,7 @@ static cuvet_status run_job(cuvet_job *job)
 {
     worker_slot *slot = NULL;
     cuvet_status status = make_files(job);
-    char *packet = malloc(packet_size(job));
+    char *packet = malloc(job_packet_size(job));
 
     if (status == CUVET_OK && !packet)
         status = CUVET_E_NOMEM;
@@ -288,9 +289,8 @@ static cuvet_status run_job(cuvet_job *job)
         status = worker_acquire(job->workers, job->exchange.deadline, &slot);
     if (status == CUVET_OK) {
         job->head.number = __atomic_add_fetch(&job->workers->number, 1, __ATOMIC_RELAXED);
-        job->head.n_text = (uint32_t)(job->n_name + job->n_word);
-        write_packet(job, packet);
-        exchange_with(job, slot, packet, packet_size(job));
+        job_write_packet(job, packet);
+        exchange_with(job, slot, packet, job_packet_size(job));
         worker_release(job->workers, slot, job->exchange.end);
         job->state = JOB_HAS_ANSWER;
     }

@@ -28,6 +28,9 @@ enum { JOB_ANSWER, JOB_COPIED, JOB_FIRST_FILE };
 
 /** Fill in the options of a kind. @return OK · USAGE · LIMIT · NOMEM */
 cuvet_status job_take_options(cuvet_job *job, const cuvet_job_options *given);
+/** The request as a worker reads it: its size, and the writing of it. */
+size_t job_packet_size(const cuvet_job *job);
+void job_write_packet(cuvet_job *job, char *packet);
 /** A new file in memory, -1: errno. */
 int job_memory_file(const char *name);
 bool job_write_at(int fd, const void *bytes, uint64_t size, uint64_t off);

@@ -625,6 +625,32 @@ def make_worker():
     put("worker", "answer-no-text", answer(b""))
 
 
+def make_serve():
+    """fuzz/target_serve.c: what a client sends, frames with their length in front of them"""
+    def frames(*texts):
+        return b"".join(struct.pack("<I", len(t)) + t for t in texts)
+
+    def ask(what, more=b"", inputs=b'[{"fd":0}]'):
+        return frames(b'{"hello":{"versions":[1]}}', b'{"do":"%s","inputs":%s%s}' % (what, inputs, more))
+
+    put("serve", "hello", frames(b'{"hello":{"versions":[3,2,1]}}'))
+    put("serve", "hello-of-others", frames(b'{"hello":{"versions":[2]}}'))
+    put("serve", "counters", frames(b'{"hello":{"versions":[1]}}', b'{"do":"counters","id":7}'))
+    put("serve", "link", ask(b"link", b',"target":"sm_90a","flags":["debug","keep-dead"],"kernels":["k","l"],"deadline_ms":1000',
+                             b'[{"fd":0,"name":"a.o"},{"fd":1,"offset":8,"size":4,"library":true,"system":true}]'))
+    put("serve", "scan", ask(b"scan", b',"depth":"headers","memory":1073741824,"output":4096,"cpu_ms":500'))
+    put("serve", "select", ask(b"select", b',"target":"sm_75","request":"ptx","policy":"exact","flags":["lenient","address32"]'))
+    put("serve", "finalize", ask(b"finalize", b',"target":"sm_103","form":"sass","backend":"strip","flags":["self-check"]'))
+    put("serve", "no-descriptor", ask(b"scan", inputs=b'[{"fd":9}]'))
+    put("serve", "not-known", ask(b"scan", b',"targets":"sm_90"'))
+    put("serve", "two-inputs", ask(b"scan", inputs=b'[{"fd":0},{"fd":1}]'))
+    put("serve", "end-of-text", ask(b"link", b',"target":"sm_90","kernels":["a\\u0000b"]'))
+    put("serve", "twice", frames(b'{"do":"scan","do":"link"}'))
+    put("serve", "array", frames(b"[1,2]"))
+    put("serve", "too-long", struct.pack("<I", (1 << 20) + 1) + b"{}")
+    put("serve", "cut", frames(b'{"hello":{"versions":[1]}}')[:-3])
+
+
 def make_memberopt():
     ltoir, caller = 1 << 8, 1 << 9
     put("memberopt", "genuine", b"-v -maxrregcount=32 --compile-only --fmad false -regUsageLevel=3")
@@ -648,7 +674,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
