@@ -3,7 +3,8 @@
 
 The source of the library is the tree around this folder, or, in a source distribution, the folder library/ beside this
 file. Environment: CC, CFLAGS, LDFLAGS, MAKE as usual; CUVET_CODECS=shared leaves the decompressors out of the library (they
-have to be installed where it runs); CUVET_BUILD names a folder where objects of the library are kept between two builds.
+have to be installed where it runs); CUVET_BUILD names a folder where objects of the library are kept between two builds;
+CUVET_NOTICES a folder with the texts liblz4 and libzstd, which a wheel with the decompressors inside has to have (default: what Debian has).
 """
 import glob
 import importlib.util
@@ -48,6 +49,19 @@ def of_makefile(name):
         return re.search(r"^%s\s*:=\s*(\S+)" % name, makefile.read(), re.M).group(1)
 
 
+def notices():
+    """(name, path) of the notices of what is linked into the library; what is not found is said, and has to be added."""
+    if os.environ.get("CUVET_CODECS", "static") != "static":
+        return
+    own = os.environ.get("CUVET_NOTICES")
+    for name in ("liblz4", "libzstd"):
+        path = os.path.join(own, name) if own else "/usr/share/doc/%s-dev/copyright" % name
+        if os.path.isfile(path):
+            yield name, path
+        else:
+            print("cuvet: warning: no notice of %s (%s): whoever hands this package on has to add it, see CUVET_NOTICES" % (name, path))
+
+
 def declarations():
     spec = importlib.util.spec_from_file_location("gen_cdef", os.path.join(ROOT, "tools", "gen_cdef.py"))
     module = importlib.util.module_from_spec(spec)
@@ -65,6 +79,9 @@ class BuildWithLibrary(build_py):
         for old in glob.glob(os.path.join(package, "libcuvet.so.*")):
             os.unlink(old)
         self.copy_file(library, os.path.join(package, os.path.basename(library)))
+        for name, path in notices():
+            self.mkpath(os.path.join(package, "notices"))
+            self.copy_file(path, os.path.join(package, "notices", name + ".txt"), preserve_mode=False)
         self.write_declarations(os.path.join(package, "_declarations.py"))
 
     def make_library(self):
@@ -100,7 +117,7 @@ class BuildWithLibrary(build_py):
     def get_outputs(self, include_bytecode=True):
         package = os.path.join(self.build_lib, "cuvet")
         return super().get_outputs(include_bytecode) + [os.path.join(package, "_declarations.py")] + \
-            glob.glob(os.path.join(package, "libcuvet.so.*"))
+            glob.glob(os.path.join(package, "libcuvet.so.*")) + glob.glob(os.path.join(package, "notices", "*"))
 
 
 class WheelOfThisMachine(bdist_wheel):

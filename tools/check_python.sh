@@ -52,6 +52,12 @@ library=$("$dir/empty/bin/python" -c 'import cuvet._library as it; print(it._pat
 case $library in "$dir"/empty/*) ;; *) say "$library: not that of the wheel"; exit 1 ;; esac
 # Nothing but the C library is asked of the system.
 if ldd "$library" | grep -E 'lz4|zstd|not found'; then say "the library in the wheel is not complete"; exit 1; fi
+# What is inside of it has its notice beside it, where the system has one.
+for name in liblz4 libzstd; do
+    if [ -f "/usr/share/doc/$name-dev/copyright" ] && ! [ -s "$(dirname "$library")/notices/$name.txt" ]; then
+        say "the wheel has no notice of $name"; exit 1
+    fi
+done
 say "$wheel: installed in an empty environment, $(wc -c < "$library") bytes of library"
 
 install pytest mypy types-cffi
