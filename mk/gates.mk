@@ -147,6 +147,8 @@ format: ## clang-format, in place
 check-format: ## clang-format, compare only
 	@$(CLANG_FORMAT) --dry-run -Werror $(FORMAT_SRCS)
 
+# COVERAGE=1: in the build with ASan and UBSan, which is `check-asan` at the same time.
+COV_MODE := $(if $(COVERAGE),asan,cov)
 coverage: ## line and branch coverage of bytes, codec, format by the tests; a floor that may only go up
-	@$(SUBMAKE) MODE=cov BUILD=$(BUILD)/cov all tests-build replay-build
-	@CV_FULL= $(PYTHON) tools/coverage.py --build $(BUILD)/cov --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)
+	@$(SUBMAKE) MODE=$(COV_MODE) BUILD=$(BUILD)/$(COV_MODE) all tests-build replay-build
+	@CV_FULL= $(PYTHON) tools/coverage.py --build $(BUILD)/$(COV_MODE) --mode $(COV_MODE) --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)

@@ -8,3 +8,8 @@ CFLAGS     ?= -O1 -g
 MODE_FLAGS := -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero,local-bounds,nullability \
               -fno-sanitize-recover=all $(SAN_DEFS)
 MODE_LINK  := -fsanitize=address,undefined
+# .ci/run: one build, and one run of all tests, for the sanitizers and for coverage. LLVM_PROFILE_FILE says where counts go.
+ifneq ($(COVERAGE),)
+MODE_FLAGS += -fprofile-instr-generate -fcoverage-mapping
+MODE_LINK  += -fprofile-instr-generate
+endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Line and branch coverage of the parsing layers from a MODE=cov build.
+"""Line and branch coverage of the parsing layers from a MODE=cov build, or one with MODE=asan COVERAGE=1.
 
 Two figures per directory: unit tests alone, and unit tests plus replayed corpora and command tests. What is missing is
 listed in <build>/missing.txt and summed up on the screen. Branches guarded by CV_NEVER() are unreachable unless our
@@ -52,7 +52,7 @@ def run_all(jobs, build, profiles, workers):
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
         done = list(pool.map(run, enumerate(jobs)))
-    return [j for j in done if j.failed]
+    return done
 
 
 def merge(files, out):
@@ -195,18 +195,19 @@ def check_floor(path, totals):
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--build", required=True)
+    ap.add_argument("--mode", default="cov")
     ap.add_argument("--jobs", type=int, default=2)
     ap.add_argument("--floor", required=True)
     a = ap.parse_args()
     # A test binary has its generated main beside it; programs that tests start are none.
     bins = [b for b in sorted(glob.glob(os.path.join(a.build, "tests", "*")))
             if os.access(b, os.X_OK) and os.path.isfile(b + ".c")]
-    args = argparse.Namespace(unit=bins, mode="cov", scripts=True, replay=os.path.join(a.build, "replay"))
+    args = argparse.Namespace(unit=bins, mode=a.mode, scripts=True, replay=os.path.join(a.build, "replay"))
     work = os.path.join(a.build, "profiles")
     shutil.rmtree(work, ignore_errors=True)
-    failed = run_all(list(runtests.unit_jobs(args)), a.build, os.path.join(work, "unit"), a.jobs)
-    failed += run_all(list(runtests.script_jobs(args)) + list(runtests.replay_jobs(args)), a.build,
-                      os.path.join(work, "all"), a.jobs)
+    done = run_all(list(runtests.unit_jobs(args)), a.build, os.path.join(work, "unit"), a.jobs)
+    done += run_all(list(runtests.script_jobs(args)) + list(runtests.replay_jobs(args)), a.build,
+                    os.path.join(work, "all"), a.jobs)
     merge_jobs([os.path.join(work, "unit")], os.path.join(work, "unit.profdata"))
     merge_jobs([os.path.join(work, "unit"), os.path.join(work, "all")], os.path.join(work, "all.profdata"))
 
@@ -229,9 +230,14 @@ def main():
                                                           ranges(sorted({b[0] for b in branches})) or "none"))
     print("coverage: %d branch sides behind CV_NEVER excluded; every missing line and branch: %s" % (excluded, out))
     bad = check_floor(a.floor, totals)
+    failed = [j for j in done if j.failed]
     for j in failed:
         print("coverage: %s failed in this build:" % j.name)
         print("\n".join("    | " + l[:200] for l in j.output.strip().splitlines()[-8:]))
+    for j in done:
+        if j.skipped:
+            print("SKIPPED: %s: %s" % (j.name, j.why))
+    print("%d passed, %d failed, %d skipped" % tuple(sum(getattr(j, k) for j in done) for k in ("passed", "failed", "skipped")))
     return 1 if bad or failed or not totals else 0
 
 
