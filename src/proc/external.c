@@ -81,7 +81,7 @@ void cv_external_limits(const cuvet_external *conf, cv_child_options *options)
     options->processes = conf->processes;
 }
 
-void cv_external_end(const cuvet_external *conf, const cv_child_result *result, cuvet_compile_result *out)
+static void describe_end(const cuvet_external *conf, const cv_child_result *result, cuvet_compile_result *out)
 {
     bool signaled = result->end == CV_CHILD_SIGNALED;
     /* The soft limit is a signal that a program may ignore, the hard one a second later is not. */
@@ -110,6 +110,21 @@ void cv_external_end(const cuvet_external *conf, const cv_child_result *result, 
     } else {
         out->end = result->bytes ? CUVET_COMPILED : CUVET_COMPILE_EMPTY;
     }
+}
+
+void cv_external_end(cv_mem *mem, const cuvet_external *conf, cv_child_result *result,
+                     cuvet_compile_result *out)
+{
+    describe_end(conf, result, out);
+    if (out->end != CUVET_COMPILED) {
+        cv_mem_put(mem, result->bytes, result->n_bytes);
+        result->bytes = NULL;
+        result->n_bytes = 0;
+    }
+    out->bytes = result->bytes;
+    out->n = (size_t)result->n_bytes;
+    out->log = result->log;
+    out->n_log = (size_t)result->n_log;
 }
 
 static void put_target(const cuvet_compile_request *req, char *buf, size_t cap)
@@ -185,16 +200,7 @@ cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req, c
     arguments_free(&mem, &args);
     if (status != CUVET_OK)
         return status == CUVET_E_LIMIT ? CUVET_E_NOMEM : status;
-    cv_external_end(&external->conf, &result, out);
-    if (out->end != CUVET_COMPILED) {
-        cv_mem_put(&mem, result.bytes, result.n_bytes);
-        result.bytes = NULL;
-        result.n_bytes = 0;
-    }
-    out->bytes = result.bytes;
-    out->n = (size_t)result.n_bytes;
-    out->log = result.log;
-    out->n_log = (size_t)result.n_log;
+    cv_external_end(&mem, &external->conf, &result, out);
     out->release = release_result;
     return CUVET_OK;
 }

@@ -18,8 +18,9 @@ CV_MUST cuvet_status cv_external_check(const cuvet_external *given, cuvet_extern
 struct cv_child_options;
 struct cv_child_result;
 void cv_external_limits(const cuvet_external *conf, struct cv_child_options *options);
-/* How a child ended, in the words of the interface. */
-void cv_external_end(const cuvet_external *conf, const struct cv_child_result *result,
+/* How a child ended, in the words of the interface. Its log is handed on, and its bytes when it compiled: else they
+ * are given back to 'mem'. */
+void cv_external_end(cv_mem *mem, const cuvet_external *conf, struct cv_child_result *result,
                      cuvet_compile_result *out);
 /* For cuvet_compiler; user: a cv_external that lasts. Several threads may call at once. */
 CV_MUST cuvet_status cv_external_compile(void *user, const cuvet_compile_request *req,

@@ -136,15 +136,6 @@ cuvet_status cv_lto_run(cv_mem *mem, const cuvet_external *program, const char *
     release(mem, &call);
     if (status != CUVET_OK)
         return CUVET_E_NOMEM;
-    cv_external_end(program, &result, out);
-    if (out->end != CUVET_COMPILED) {
-        cv_mem_put(mem, result.bytes, result.n_bytes);
-        result.bytes = NULL;
-        result.n_bytes = 0;
-    }
-    out->bytes = result.bytes;
-    out->n = (size_t)result.n_bytes;
-    out->log = result.log;
-    out->n_log = (size_t)result.n_log;
+    cv_external_end(mem, program, &result, out);
     return CUVET_OK;
 }
