@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One link in this process, from bytes in memory to bytes in memory, warm; beside it the same by libnvJitLink
- * when a library is named, the two in turn. usage: link ROUNDS ARCH DIR [LIBRARY]; one line of words and
- * values: medians of processor time, and of the ratios of the rounds. */
+ * when a library is named, the two in turn. With a second library, which is cuvet in the first one's place, that is
+ * measured instead of cuvet's own functions. usage: link ROUNDS ARCH DIR [LIBRARY [FACE]]; one line of words
+ * and values: medians of processor time, and of the ratios of the rounds. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -186,17 +187,18 @@ static double least(const double *value, size_t count)
     return most;
 }
 
-static int measure(link_program *program, const jit_calls *jit, size_t rounds)
+static int measure(link_program *program, const jit_calls *face, const jit_calls *jit, size_t rounds)
 {
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratio[MAX_ROUNDS];
     uint64_t peak = 0;
 
-    if (link_ours(program, &peak) || (jit && link_jit(program, jit))) /* the first of each warms its code */
+    /* The first of each warms its code. */
+    if (link_ours(program, &peak) || (face && link_jit(program, face)) || (jit && link_jit(program, jit)))
         return 1;
     for (size_t i = 0; i < rounds; i++) {
         double start = cpu_us();
 
-        if (link_ours(program, NULL))
+        if (face ? link_jit(program, face) : link_ours(program, NULL))
             return 1;
         ours[i] = cpu_us() - start;
         start = cpu_us();
@@ -217,11 +219,11 @@ int main(int argc, char **argv)
 {
     size_t rounds = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 0;
     link_program program = { 0 };
-    jit_calls jit;
+    jit_calls jit, face;
 
-    if (argc < 4 || argc > 5 || rounds < 1 || rounds > MAX_ROUNDS ||
+    if (argc < 4 || argc > 6 || rounds < 1 || rounds > MAX_ROUNDS ||
         cuvet_target_parse(argv[2], &program.target) != CUVET_OK) {
-        fprintf(stderr, "usage: link ROUNDS ARCH DIR [LIBRARY]\n");
+        fprintf(stderr, "usage: link ROUNDS ARCH DIR [LIBRARY [FACE]]\n");
         return 2;
     }
     (void)snprintf(program.arch, sizeof(program.arch), "-arch=%s", argv[2]);
@@ -229,9 +231,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "link: cannot read %s\n", argv[3]);
         return 3;
     }
-    if (argc == 5 && open_jit(argv[4], &jit)) {
-        fprintf(stderr, "link: %s: %s\n", argv[4], dlerror());
+    if ((argc > 4 && open_jit(argv[4], &jit)) || (argc > 5 && open_jit(argv[5], &face))) {
+        fprintf(stderr, "link: %s\n", dlerror());
         return 3;
     }
-    return measure(&program, argc == 5 ? &jit : NULL, rounds);
+    return measure(&program, argc > 5 ? &face : NULL, argc > 4 ? &jit : NULL, rounds);
 }

@@ -84,6 +84,16 @@ class Bench:
             self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
         return r
 
+    def face(self, name, where, rounds):
+        """the library that stands in libnvJitLink's place, in a program that knows only that one's functions"""
+        if not self.jit:
+            return
+        ours = os.path.join(self.build, "compat", "libnvJitLink.so.13")
+        text = Run([self.tool, str(rounds), "sm_90", where, self.jit, ours], output=True).text
+        r = {k: float(v) for k, v in words(text).items()}
+        self.t.add(name, "libnvJitLink / its place, in process", r["ratio"], "x", None, None,
+                   "%.0f us / %.0f us, warm" % (r["jit_us"], r["ours_us"]))
+
     def growth(self, what, first, steps):
         """time of each size over the one of half the size: the worst median of the ratios of the rounds, for the command
         and in process. Both with what the machine adds: larger pictures leave its caches."""
@@ -169,6 +179,7 @@ class Bench:
         tiny = self.program("tiny")
         self.whole("tiny", tiny, 1.7, 10 * self.n)
         self.inside("tiny", tiny, 200, 10)
+        self.face("tiny", tiny, 200)
         self.worker(tiny)
         for what in ("functions", "layers"):
             where = self.program(what, 2000)

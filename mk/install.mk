@@ -46,7 +46,7 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
 	$(INSTALL) -D -m 644 completions/_cuvet '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet'
 	$(INSTALL) -D -m 644 completions/cuvet.fish '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
-	@for s in 1 3 5; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
+	@for s in 1 3 5 7; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 
 uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
@@ -64,7 +64,7 @@ uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	    '$(DESTDIR)$(UNITDIR)/cuvet.service' '$(DESTDIR)$(UNITDIR)/cuvet.socket'
 	-@rmdir '$(DESTDIR)$(CMAKEDIR)' 2>/dev/null || true
 	@for h in include/cuvet/*.h; do rm -f "$(DESTDIR)$(INCLUDEDIR)/cuvet/$$(basename "$$h")" || exit 1; done
-	@for s in 1 3 5; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
+	@for s in 1 3 5 7; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    rm -f "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 	-@rmdir '$(DESTDIR)$(INCLUDEDIR)/cuvet' 2>/dev/null || true
 

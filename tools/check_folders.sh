@@ -28,7 +28,8 @@ CV_BUILD_FOLDER=$build CV_OWN_TMP=$tmp unshare --mount --propagation private sh 
         exit 1
     fi
     unset CV_TMP TEMP TMP
-    export TMPDIR="$CV_OWN_TMP"
+    # The cache of a compiler lies elsewhere, and is no part of the suite.
+    export TMPDIR="$CV_OWN_TMP" CCACHE_DISABLE=1
     cd "$1"; shift
     exec "$@"
 ' sh "$PWD" "$@" || rc=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write the manual pages (docs/man/*.1) and the shell completions (completions/) from cli/options.def and
+"""Write the manual pages (docs/man/*.1, cuvet-ndjson.5) and the shell completions (completions/) from cli/options.def and
 spec/limits.def. `--check` compares instead and exits 1 when a file is not what the tables say."""
 import argparse
 import os
@@ -24,12 +24,12 @@ NDJSON = {
         ("member",
          "file path kind arch stored_size size compression offset payload_offset in_container; of a container "
          "also container_offset raw_kind version flags referenced identifier; archive_member examined kernels "
-         "producer (of a cubin that was examined: tool version inferred) errors warnings"),
+         "producer (of a cubin that was examined: tool version inferred) triple (of bitcode) errors warnings"),
         ("finding",
          "file rule severity path offset inner_offset (in decompressed content) length got want message"),
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
-         "elf ptx ltoir other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
+         "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
          "filtered_pieces filtered_findings"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
@@ -38,11 +38,41 @@ NDJSON = {
     "rules": [("rule", "rule severity class title message why")],
 }
 NDJSON["list"] = [
-    NDJSON["scan"][0],
-    ("finding, verdict",
-     "as of scan, at depth headers. With --kernels or --resources a member also has sha256 (of what unpack writes), and a "
-     "cubin has kernel_names, functions (name kernel registers stack shared local, constant by bank; demangled with --demangle), global and constant "
-     "(of the whole file)")
+    ("member",
+     "as of scan; with --kernels or --resources also sha256 (of what unpack writes), and of a cubin kernel_names, functions (name kernel registers "
+     "stack shared local, constant by bank; demangled with --demangle), global and constant (of the whole file)"),
+    ("finding, verdict", "as of scan, at depth headers")
+]
+NDJSON["dump"] = [
+    ("piece", "file path number kind arch size compression"),
+    ("header", "class osabi abiversion elf_type e_type machine version entry phoff shoff flags ehsize phentsize phnum shentsize shnum shstrndx "
+     "sections segments extent arch virtual_arch toolkit"),
+    ("section", "index sh_type type_number flags addr offset size link info align entsize name"),
+    ("segment", "index p_type type_number flag_bits flags offset vaddr paddr filesz memsz align"),
+    ("symbol", "table index value size bind st_type info other marks section name"),
+    ("relocation", "section target offset r_type type_number symbol name addend"),
+    ("frame_common", "section common_entry size version augmentation code_alignment data_alignment return_register program"),
+    ("frame", "section function_entry size common start range function program"),
+    ("note", "section offset owner note_type size note_version object tool tool_version tool_build command_line virtual_arch toolkit, or words where it has none of these"),
+    ("attribute, compat", "section offset format code name value payload"),
+    ("call", "section offset kind part value"),
+    ("relocation_action", "section offset r_type kind shift from bits to; of an action with two fields also from2 bits2 to2"),
+    ("capsule", "section code_section code_name word1 word2 stream_bytes"),
+    ("prototype", "section offset value"),
+    ("unified_entry", "section offset flags slot id symbol"),
+    ("ptx_line", "line text"),
+    ("data", "section offset bytes (with --data)"),
+    ("text", "section offset text (a string of a section of strings, with --data)"),
+    ("damage", "section offset: the rest of it cannot be decoded"),
+]
+NDJSON["select"] = [
+    ("candidate", "file index path kind arch rank reason chosen depth reference_reads_it offset stored"),
+    ("selection", "file target status match arch compiled size candidate (index of what was chosen)"),
+    ("finding", "file rule severity path offset inner (offset is in the decompressed content) message"),
+]
+NDJSON["finalize"] = [
+    ("finalization", "file code (of the reference finalizer) text source target from to backend capsules linked can_finalize can_fastpath isa level "
+     "accelerated mask; with --explain"),
 ]
 
 
@@ -238,6 +268,32 @@ def nvlink_page():
     ]) + "\n"
 
 
+def ndjson_page(table):
+    """All records that the commands write, for who reads them."""
+    out = [
+        '.\\" ' + SPDX, '.\\" ' + FROM, '.TH CUVET-NDJSON 5 "" "cuvet" "File Formats"', ".SH NAME",
+        "cuvet\\-ndjson \\- what \\-\\-format=ndjson writes", ".SH DESCRIPTION",
+        "One JSON object per line, UTF\\-8, written while the command runs. "
+        "Each object begins with", ".I schema", "(cuvet/1) and", ".I type;", "then most have", ".I file", "and", ".I path,", "the piece of the file that they are of. "
+        "A member that has nothing to say is left out, and later versions may add members and types: readers pass over what they do not know. "
+        "Numbers above 2^53\\-1 are strings in hexadecimal. Text from the input and names of files are escaped: backslashes are doubled; "
+        "controls, invisible and bidirectional marks and bytes that are not UTF\\-8 become \\exNN. "
+        "What scan, list and map say of a file ends with its verdict; where that is missing the command was ended from outside."
+    ]
+    for c in table.commands:
+        if c["name"] in NDJSON:
+            out.append(".SH cuvet %s" % c["name"])
+            for kind, members in NDJSON[c["name"]]:
+                out += [".TP", ".B " + kind, roff(members)]
+    out += verdict_section(table)
+    out += [
+        ".SH EXAMPLES", ".TP", ".B cuvet scan \\-\\-format=ndjson *.so | jq 'select(.type==\\(dqfinding\\(dq) | [.file, .rule, .offset]'",
+        "file, rule and place of each finding",
+        ".SH SEE ALSO", ", ".join("\\fB%s\\fR(1)" % roff("cuvet-" + n) for n in sorted(NDJSON))
+    ]
+    return "\n".join(out) + "\n"
+
+
 def main_page(table):
     out = head("cuvet", "vet CUDA device code that nobody should trust")
     out += [
@@ -359,6 +415,7 @@ def outputs():
     for c in table.commands:
         yield "docs/man/cuvet-%s.1" % c["name"], page_of(table, c)
     yield "docs/man/cuvet-nvlink.1", nvlink_page()
+    yield "docs/man/cuvet-ndjson.5", ndjson_page(table)
     yield "completions/cuvet.bash", bash(table)
     yield "completions/_cuvet", zsh(table)
     yield "completions/cuvet.fish", fish(table)

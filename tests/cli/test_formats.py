@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import urllib.parse
 
 from lib_cli import (CLEAN, FINDINGS, IO, ROOT, Skip, bad_container, cuvet, damaged_member, edited, equal,
@@ -68,6 +69,37 @@ def members_of_the_objects():
         for o in r.objects("finding"):
             assert 0 <= number(o["offset"]) <= size, "offset outside of %s: %s" % (path, o)
         assert (r.rc != CLEAN) == (last["findings"] > 0 or last["verdict"] in ("limit", "error")), last
+
+
+@test
+def the_manual_names_all_members():
+    """Who reads NDJSON has cuvet-ndjson(5): no record has a type or a member that it does not name."""
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    from gen_man import NDJSON
+    told = {(c, t): members for c, rows in NDJSON.items() for types, members in rows for t in types.split(", ")}
+
+    def words(command, kind):
+        text = told.get((command, kind), "")
+        as_of = re.match(r"as of (\w+)", text)
+        return set(re.findall(r"\w+", text)) | (words(as_of[1], kind) if as_of else set())
+
+    many = inputs() + [os.path.join(ROOT, "corpus", "hostile", f) for f in sorted(os.listdir(os.path.join(ROOT, "corpus", "hostile")))[::9]]
+    runs = {
+        "scan": [["scan", *many]],
+        "list": [["list", "--kernels", "--resources", "--demangle", *many]],
+        "dump": [["dump", p] for p in many] + [["dump", "--data", p] for p in samples()],
+        "map": [["map", p] for p in many],
+        "select": [["select", "--arch=sm_90", p] for p in many],
+        "finalize": [["finalize", "--explain", "--arch=sm_103", p] for p in many],
+    }
+    for command, calls in runs.items():
+        seen = {}
+        for call in calls:
+            for o in cuvet(call[0], "--format=ndjson", *call[1:]).objects():
+                seen.setdefault(o["type"], set()).update(o)
+        unknown = {t: sorted(members - {"schema", "type", "file", "path"} - words(command, t)) for t, members in seen.items()}
+        equal({t: m for t, m in unknown.items() if m}, {}, "what cuvet-ndjson(5) does not name, of " + command)
+        equal({t for c, t in told if c == command and t not in seen}, set(), "types that no file here has, of " + command)
 
 
 @test
