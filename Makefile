@@ -5,6 +5,7 @@
 #   BUILD=dir    build somewhere else (default: build)      CC=clang-16   any of gcc 12, clang 14, clang 16
 #   MODE=name    one of sanitizers/<name>.mk (default: release)           WERROR=1  warnings are errors (CI)
 #   CODECS=static   the command and libcuvet.so have the decompressors in them (default: shared)
+#   RUN='qemu-aarch64-static -L root'   what starts programs of a cross build (CC='aarch64-linux-gnu-gcc --sysroot=root')
 #   JOBS=n       parallel jobs of the targets that build for themselves   DESTDIR PREFIX CFLAGS LDFLAGS as usual
 
 VERSION    := 0.1.0

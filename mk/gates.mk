@@ -3,7 +3,7 @@
 # Gates: each is one command that says what it looked at and fails loudly.
 
 .PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
-        check-tsan check-msan check-world check-toolkits check-device check-detection check-bare check-deb lint format check-format coverage docs
+        check-tsan check-msan check-world check-toolkits check-device check-detection check-bare check-deb check-aarch64 lint format check-format coverage docs
 
 check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so $(BUILD)/libcuvet-worker.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
@@ -110,6 +110,10 @@ check-bare: ## both commands of the README in a bare Debian 12, as root and as a
 
 check-deb: deb ## the Debian packages in a bare Debian 12: installed, every example run, removed (needs what check-bare needs)
 	@sh tools/check_deb.sh $(BUILD)
+
+# Ends with 77, and says so, without cross compiler, emulator or package archive.
+check-aarch64: $(BUILD)/cuvet ## built for aarch64 and run by an emulator: unit tests, answers as on this machine, golden links, the wheel
+	@sh tools/check_aarch64.sh $(BUILD) $(PYTHON)
 
 # Genuine files with one field changed; BEFORE is an older build to compare with. Wheels and older tools of the vendor are
 # taken from the folders CV_WORLD_CACHE and CV_WORLD_TOOLS; without wheels the target ends with 77 and says so.

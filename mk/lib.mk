@@ -31,7 +31,8 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(FLAGS_STAMP)
 	$(Q)$(CC) $(CLI_CFLAGS) -c $< -o $@
 
 # The system call filter of the command: programs that libseccomp makes now, on this machine and for it, so that neither it
-# nor the time that it takes is in the command. The exporter runs as it is, without what a mode adds.
+# nor the time that it takes is in the command. The exporter runs as it is, without what a mode adds. A cross build names an
+# emulator for it (RUN).
 FILTER_INC := $(BUILD)/gen/filter_programs.inc
 $(BUILD)/gen/filter_export: $(wildcard cli/filter/*.[ch]) $(FLAGS_STAMP)
 	$(call say,CC,cli/filter/export.c)
@@ -40,7 +41,7 @@ $(BUILD)/gen/filter_export: $(wildcard cli/filter/*.[ch]) $(FLAGS_STAMP)
 
 $(FILTER_INC): $(BUILD)/gen/filter_export
 	$(call say,GEN,$@)
-	$(Q)$< > $@
+	$(Q)$(RUN) $< > $@
 
 $(BUILD)/obj/cli/filter.o: $(FILTER_INC)
 $(BUILD)/obj/cli/filter.o: CLI_CFLAGS += -I$(BUILD)/gen

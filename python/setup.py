@@ -95,6 +95,8 @@ class BuildWithLibrary(build_py):
         env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
         # Without what is for debuggers, which would be three quarters of the package.
         env.setdefault("CFLAGS", "-O2")
+        # For glibc before 2.36 as well; they make the start of a command faster, and nothing of a package.
+        env.setdefault("LDFLAGS", "-Wl,-z,nopack-relative-relocs")
         if "CC" in os.environ:
             command.append("CC=" + os.environ["CC"])
         try:
@@ -120,11 +122,30 @@ class BuildWithLibrary(build_py):
             glob.glob(os.path.join(package, "libcuvet.so.*")) + glob.glob(os.path.join(package, "notices", "*"))
 
 
+def needed_glibc(library):
+    """The newest version of glibc of which the library needs a function, as 2.N: N, or None where it needs none."""
+    with open(library, "rb") as handle:
+        content = handle.read()
+    found = [int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?=[.\0])", content)]
+    if b"\0GLIBC_ABI_DT_RELR\0" in content:  # packed relocations
+        found.append(36)
+    return max(found, default=None)
+
+
 class WheelOfThisMachine(bdist_wheel):
-    """For any Python 3, and for machines of this kind: the library is C, and no Python is in it."""
+    """For any Python 3, and for machines of this kind: the library is C, and no Python is in it.
+
+    With the decompressors inside, it needs glibc alone: then the tag says since which version (manylinux_2_34_x86_64), so that
+    pip does not install it where it would not load, and a package index takes it.
+    """
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        platform = super().get_tag()[2]
+        found = glob.glob(os.path.join(self.get_finalized_command("build").build_lib, "cuvet", "libcuvet.so.*"))
+        version = needed_glibc(found[0]) if found and os.environ.get("CUVET_CODECS", "static") == "static" else None
+        if version is not None and platform.startswith("linux_"):
+            platform = "manylinux_2_%d_%s" % (max(version, 17), platform[len("linux_"):])
+        return "py3", "none", platform
 
 
 class SourceWithLibrary(sdist):

@@ -39,7 +39,7 @@ tar xzf "$dir"/dist/cuvet-*.tar.gz -C "$dir/source" --strip-components=1
 CUVET_BUILD=$dir/library "$dir/tools/bin/pip" wheel -q --no-deps --no-build-isolation -w "$dir/dist" "$dir/source" > "$dir/log" 2>&1 ||
     { cat "$dir/log"; exit 1; }
 wheel=$(basename "$dir"/dist/*.whl)
-case $wheel in cuvet-*-py3-none-linux_"$(uname -m)".whl) ;; *) say "$wheel: not the tag of this machine"; exit 1 ;; esac
+case $wheel in cuvet-*-py3-none-manylinux_2_[1-9]*_"$(uname -m)".whl) ;; *) say "$wheel: not the tag of this machine"; exit 1 ;; esac
 
 "$python" -m venv --without-pip "$dir/empty"
 install() {
