@@ -165,10 +165,11 @@ def seconds(*args):
 @test
 def what_a_link_walks_follows_its_bytes():
     """three seconds for each megabyte; two at least"""
-    for name, arch, size in (("link-keep", "sm_90", MIB), ("link-lines", "sm_100", 2 * MIB),
-                             ("link-edges", "sm_90", MIB), ("link-info", "sm_90", MIB)):
+    for name, options, size in (("link-keep", ["-arch=sm_90"], MIB), ("link-lines", ["-arch=sm_100"], 2 * MIB),
+                                ("link-units", ["-arch=sm_100", "-g"], 2 * MIB), ("link-edges", ["-arch=sm_90"], MIB),
+                                ("link-info", ["-arch=sm_90"], MIB)):
         objects = bombs.LINKS[name](size)
-        spent, rc = seconds("link", "-arch=" + arch, "-o", write(b"") + ".out", *map(write, objects))
+        spent, rc = seconds("link", *options, "-o", write(b"") + ".out", *map(write, objects))
         assert rc == 0 and spent < max(2, 3 * sum(map(len, objects)) / MIB), (name, rc, spent)
     for name, size in (("cubin-frame-tables", 8 * MIB), ("cubin-private-names", 2 * MIB)):
         spent, rc = seconds("scan", "-q", write(bombs.FAMILIES[name](size)))

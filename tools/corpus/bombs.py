@@ -333,6 +333,14 @@ def line_tables(size):
     return [more_sections(elf, '.debug_line', min(size // 64, 60000), size=0)]
 
 
+def line_units(size):
+    """half of it units of lines, and half headers of sections among which what they name could be looked for each time"""
+    elf = edit.Elf(bytearray(sample('plain.sm_100.g.rdc.cubin')))
+    units = elf.section_bytes('.debug_line')
+    elf.splice('.debug_line', len(units), 0, bytes(units) * (size // 2 // len(units)))
+    return [more_sections(edit.Elf(bytearray(elf.data)), '.debug_line', min(size // 2 // 64, 60000), size=0)]
+
+
 WEAK = '_Z4growIfET_S0_'
 BARRIERS = (2, 0x4C, 1)  # what a kernel inherits
 HEIRLESS = (3, 0x5F, 0x101)  # and what it does not
@@ -364,7 +372,7 @@ def infos(size):
     return callers(size, grow)
 
 
-LINKS = {'link-keep': kept, 'link-lines': line_tables, 'link-edges': edges, 'link-info': infos}
+LINKS = {'link-keep': kept, 'link-lines': line_tables, 'link-units': line_units, 'link-edges': edges, 'link-info': infos}
 
 
 def frame(data):
