@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One link in this process, from bytes in memory to bytes in memory, warm; beside it the same by libnvJitLink
- * when a library is named, the two in turn. With a second library, which is cuvet in the first one's place, that is
+ * when a library is named, the two in turn. A second library, which is cuvet in the first one's place, is
  * measured instead of cuvet's own functions. usage: link ROUNDS ARCH DIR [LIBRARY [FACE]]; one line of words
  * and values: medians of processor time, and of the ratios of the rounds. */
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a client of cuvet serve sends: the input is the stream of its connection, frames of JSON, and two files
- * come with each. A frame is refused with a text, or asks for a job of which the workers take the request: what
- * the server makes of a client's words never breaks its own protocol. No descriptor is left. */
+/* What a client of cuvet serve sends: the input is the stream of its connection, frames of JSON, and two
+ * files come with each. A frame is refused with a text, or asks for a job of which the workers take the
+ * request: what the server makes of a client's words never breaks its own protocol. No descriptor is left. */
 #include "common.h"
 
 #include <stdlib.h>

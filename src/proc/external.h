@@ -18,8 +18,8 @@ CV_MUST cuvet_status cv_external_check(const cuvet_external *given, cuvet_extern
 struct cv_child_options;
 struct cv_child_result;
 void cv_external_limits(const cuvet_external *conf, struct cv_child_options *options);
-/* How a child ended, in the words of the interface. Its log is handed on, and its bytes when it compiled: else they
- * are given back to 'mem'. */
+/* How a child ended, in the words of the interface. Its log is handed on, and its bytes when it compiled:
+ * else they are given back to 'mem'. */
 void cv_external_end(cv_mem *mem, const cuvet_external *conf, struct cv_child_result *result,
                      cuvet_compile_result *out);
 /* For cuvet_compiler; user: a cv_external that lasts. Several threads may call at once. */
