@@ -94,7 +94,7 @@ static cuvet_status report_calls(callgraph_report *report, cv_id id)
 static uint32_t flags_of(const cv_view_callgraph *view, const cv_lfn *function)
 {
     return (function->kernel ? CUVET_FUNCTION_KERNEL : 0) |
-           (cv_l_fn_calls(view, function->id)->taken != CV_NONE ? CUVET_FUNCTION_ADDRESS_TAKEN : 0) |
+           (cv_fn_is_taken(cv_l_fn_calls(view, function->id)) ? CUVET_FUNCTION_ADDRESS_TAKEN : 0) |
            (function->def != CV_NONE ? CUVET_FUNCTION_DEFINED : 0) |
            (cv_l_fn_calls(view, function->id)->live ? CUVET_FUNCTION_KEPT : 0);
 }

@@ -30,6 +30,8 @@ CV_VEC(cv_codes, cv_code);
 typedef struct cv_fn_calls {
     cv_id calls, taken, ind, adr; /* lists of edges, last read first */
     cv_id proto;
+    bool
+        taken_by_loser; /* its address is, without a prototype, by an input whose own definition was beaten */
     bool live;
     bool kept;       /* and what is undefined and called from there */
     bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
@@ -37,6 +39,12 @@ typedef struct cv_fn_calls {
 } cv_fn_calls;
 
 CV_VEC(cv_fn_calls_list, cv_fn_calls);
+
+/* Is its address taken, with a prototype or without? */
+static inline bool cv_fn_is_taken(const cv_fn_calls *calls)
+{
+    return calls->taken != CV_NONE || calls->taken_by_loser;
+}
 
 /* What a function uses. */
 typedef struct cv_fn_usage {

@@ -56,6 +56,13 @@ static bool record_counts(const cv_view_mark_live *view, cv_id sym)
     return !*cv_u8s_get(&view->resolution->beaten, sym);
 }
 
+/* A kernel that code launches has an empty prototype. The reference gives it none where only inputs launch it
+ * whose own definition of it was beaten. */
+static bool is_launched_by_loser(const cv_view_mark_live *view, const graph_record *record, cv_id sym)
+{
+    return record->call.part == CV_CALL_ADDRESS && record->call.to == 0 && !record_counts(view, sym);
+}
+
 /* A function has one prototype, or a few; many cost. */
 static bool has_edge(const cv_view_mark_live *view, cv_id head, cv_id to)
 {
@@ -73,6 +80,11 @@ static cuvet_status take_record(const cv_view_mark_live *view, const graph_recor
     if (CV_NEVER(record->call.from >= record->obj->n_sym)) /* examined */
         return cv_link_broken(view);
     fn = cv_l_fn_of(view, from);
+    if (is_launched_by_loser(view, record, from)) {
+        if (fn != CV_NONE)
+            cv_l_fn_calls(view, fn)->taken_by_loser = true;
+        return CUVET_OK;
+    }
     if (record->call.part == CV_CALL_ADDRESS || record->call.part == CV_CALL_INDIRECT) {
         proto = string_name(view, record->obj, record->call.to);
         if (proto == CV_NONE || !use_proto(view, proto))
@@ -142,7 +154,7 @@ static bool is_root(const cv_check_mark_live *view, cv_id fn)
         return false;
     /* a kernel that other code launches begins like one that the host launches */
     return cv_link_is_used(view->options, cv_l_text(view, cv_l_fn(view, fn)->name)) ||
-           cv_l_fn_calls(view, fn)->taken != CV_NONE;
+           cv_fn_is_taken(cv_l_fn_calls(view, fn));
 }
 
 /* Kept, but not followed: only what is undefined and called from there stays. Records may name a function any
@@ -249,7 +261,7 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
             keep_undefined(view, cv_edges_at(&view->calls->edge, edge)->to);
     for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++) {
         /* graphs of tools before 12.0 do not say who takes an address, only that somebody does */
-        if (*cv_u8s_get(&view->uses->by_data, i) || cv_l_fn_calls(view, i)->taken != CV_NONE)
+        if (*cv_u8s_get(&view->uses->by_data, i) || cv_fn_is_taken(cv_l_fn_calls(view, i)))
             keep_undefined(view, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
         if (view->options->relocatable || view->options->keep_dead)

@@ -172,7 +172,7 @@ static bool has_more(const info_describer *describer, const cv_lfn *callee, uint
     uint32_t rows = cv_l_fn_usage(describer->view, callee->id)->own.has &
                     ~(uint32_t)(CV_H_BIT(CV_H_CRS_STACK_SIZE) | CV_H_BIT(CV_H_EXTERNS));
 
-    return (rows & ~facts->told) != 0 || (!facts->externs && tells & CV_D_KEEPS);
+    return (rows & ~facts->told) != 0 || (!facts->externs && tells & CV_D_NAMES);
 }
 
 /* In the order of the records of a function that it reaches. */
@@ -193,8 +193,8 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
             continue;
         if (cv_heir_get(row)->rule != CV_RULE_NAMES)
             ok = add_once(describer, fn, row, facts);
-        else if (tells & CV_D_KEEPS)
-            ok = add_names(describer, facts);
+        else
+            ok = add_names(describer, facts); /* here, also when nothing of this list stays */
     }
     if (ok && cv_l_fn_usage(describer->view, callee->id)
                   ->flag_bars) /* the reference makes a record of it behind the others */

@@ -97,6 +97,7 @@ bool cv_d_look_at_lists(info_describer *describer, const cv_lfn *function, uint8
     while (ok && next_extern(cv_l_obj(view, obj), &walk, &isym)) {
         cv_id osym = cv_l_out_of(view, isym);
 
+        *tells |= CV_D_NAMES;
         if (osym != CV_NONE && stays(view, osym))
             *tells |= CV_D_KEEPS;
     }

@@ -315,12 +315,19 @@ static cuvet_status describe_program(info_describer *describer)
     return ok ? CUVET_OK : cv_l_nomem(view);
 }
 
+static bool may_tell(const cv_view_info_records *view, const cv_lfn *function)
+{
+    return function->def != CV_NONE && !function->kernel && cv_l_fn_usage(view, function->id)->has_info;
+}
+
 /* A function is heard of when it has something that a kernel has no record of, words to join, or symbols that
- * somebody else has to provide. With a single kernel nobody asks who reaches what. */
+ * somebody else has to provide; where there are such, also when it has a list of which nothing stays, because
+ * the list of a kernel may stand in its place. With a single kernel nobody asks who reaches what. */
 static cuvet_status find_tellers(info_describer *describer)
 {
     const cv_view_info_records *view = describer->view;
     uint32_t words = cv_heir_bits(CV_RULE_WORDS), names = cv_heir_bits(CV_RULE_NAMES);
+    uint8_t any = 0, lists;
     bool ok = cv_u32s_fill(&view->ctx->mem, &describer->only, view->functions->fn.count) &&
               cv_u8s_fill(&view->ctx->mem, &describer->tells, cv_max(view->functions->fn.count, 1));
 
@@ -330,15 +337,17 @@ static cuvet_status find_tellers(info_describer *describer)
             describer->lacked |= ~cv_l_fn_usage(view, i)->own.has;
         }
     for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
-        const cv_lfn *function = cv_l_fn(view, i);
-
-        if (function->def == CV_NONE || function->kernel || !cv_l_fn_usage(view, function->id)->has_info)
+        if (!may_tell(view, cv_l_fn(view, i)))
             continue;
-        ok = cv_d_look_at_lists(describer, function, cv_u8s_at(&describer->tells, i));
-        *cv_u32s_at(&describer->only, i) =
-            *cv_u8s_at(&describer->tells, i) & CV_D_KEEPS ||
-            cv_l_fn_usage(view, function->id)->own.has & (words | (describer->lacked & ~names));
+        ok = cv_d_look_at_lists(describer, cv_l_fn(view, i), cv_u8s_at(&describer->tells, i));
+        any |= *cv_u8s_at(&describer->tells, i);
     }
+    lists = any & CV_D_KEEPS ? CV_D_KEEPS | CV_D_NAMES : 0;
+    for (cv_id i = 0; i < view->functions->fn.count && ok; i++)
+        *cv_u32s_at(&describer->only, i) =
+            may_tell(view, cv_l_fn(view, i)) &&
+            (*cv_u8s_at(&describer->tells, i) & lists ||
+             cv_l_fn_usage(view, i)->own.has & (words | (describer->lacked & ~names)));
     return ok ? cv_calls_above(view->ctx, view->calls, &describer->only) : cv_l_nomem(view);
 }
 

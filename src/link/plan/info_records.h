@@ -21,7 +21,8 @@ typedef struct info_describer {
 } info_describer;
 
 enum {
-    CV_D_KEEPS = 1 /* names a symbol that stays in the list */
+    CV_D_KEEPS = 1, /* names a symbol that stays in the list */
+    CV_D_NAMES = 2  /* has a list, whatever stays of it */
 };
 
 /* What a kernel's records need to know about the functions below it. */

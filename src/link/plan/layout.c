@@ -61,7 +61,7 @@ static bool needs_prototypes(const cv_view_layout *view)
         const cv_lfn *function = cv_l_fn(view, i);
 
         if (cv_l_fn_calls(view, function->id)->proto != CV_NONE &&
-            cv_l_fn_calls(view, function->id)->taken == CV_NONE && cv_l_fn_calls(view, function->id)->live &&
+            !cv_fn_is_taken(cv_l_fn_calls(view, function->id)) && cv_l_fn_calls(view, function->id)->live &&
             cv_l_fn_out(view, function->id)->sym != CV_NONE)
             return true;
     }

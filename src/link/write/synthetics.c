@@ -140,6 +140,10 @@ static void put_edges(const cv_view_synthetics *view, cv_builder *builder, unsig
 
         if (!is_listed(view, fn))
             continue;
+        if (part == 2 && edge == CV_NONE && cv_l_fn_calls(view, fn->id)->taken_by_loser) {
+            cv_put_u32(builder, cv_l_osym(view, cv_l_fn_out(view, fn->id)->sym)->index);
+            cv_put_u32(builder, 0);
+        }
         for (; edge != CV_NONE; edge = cv_edges_get(&view->calls->edge, edge)->next) {
             cv_id to = cv_edges_get(&view->calls->edge, edge)->to;
             bool function = part == 1 || part == 4;
@@ -165,7 +169,7 @@ static cuvet_status fill_graph(const cv_view_synthetics *view)
         const cv_lfn *function = cv_l_fn(view, i);
 
         if (!is_listed(view, function) || cv_l_fn_calls(view, function->id)->proto == CV_NONE ||
-            cv_l_fn_calls(view, function->id)->taken != CV_NONE)
+            cv_fn_is_taken(cv_l_fn_calls(view, function->id)))
             continue;
         cv_put_u32(chunk, cv_l_osym(view, cv_l_fn_out(view, function->id)->sym)->index);
         cv_put_u32(chunk, string_off(view, cv_l_fn_calls(view, function->id)->proto));
