@@ -30,8 +30,7 @@ CV_VEC(cv_codes, cv_code);
 typedef struct cv_fn_calls {
     cv_id calls, taken, ind, adr; /* lists of edges, last read first */
     cv_id proto;
-    bool
-        taken_by_loser; /* its address is, without a prototype, by an input whose own definition was beaten */
+    bool taken_by_loser; /* without a prototype, by an input that lost */
     bool live;
     bool kept;       /* and what is undefined and called from there */
     bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
