@@ -405,7 +405,7 @@ static cv_id fixed(const cv_view_collect *view, const char *name, cv_role role, 
 
 static bool begin_lists(const cv_view_collect *view)
 {
-    const cv_fn_out no_fn = { CV_NONE, CV_NONE, CV_NONE };
+    const cv_fn_out no_fn = { CV_NONE, CV_NONE, CV_NONE, false };
     const cv_became no_section = { .out = CV_NONE };
     cv_mem *mem = &view->ctx->mem;
     cv_part_out *out = view->out;
@@ -417,7 +417,7 @@ static bool begin_lists(const cv_view_collect *view)
         !cv_name_uses_room(mem, &out->sh_names, out->by_name.cap) ||
         !cv_name_uses_room(mem, &out->str_names, out->by_name.cap) ||
         !cv_osecs_room(mem, &out->osec, view->inputs->isec.count) ||
-        !cv_osyms_room(mem, &out->osym, view->inputs->isym.count) || !cv_collect_room(view))
+        !cv_osyms_room(mem, &out->osym, view->inputs->isym.count))
         return false;
     while (out->fn.count < view->functions->fn.count)
         if (!cv_fn_outs_push(mem, &out->fn, no_fn))
@@ -425,7 +425,7 @@ static bool begin_lists(const cv_view_collect *view)
     while (out->became.count < view->inputs->isec.count)
         if (!cv_becames_push(mem, &out->became, no_section))
             return false;
-    return true;
+    return cv_collect_room(view);
 }
 
 static cuvet_status begin(const cv_view_collect *view)

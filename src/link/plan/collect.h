@@ -5,8 +5,8 @@
 
 #include "link/plan/plan.h"
 
-/* collect_relocs.c: room for the relocations of all inputs, but for those of code that lost. False: no
- * memory. */
+/* collect_relocs.c: room for the relocations of all inputs, but for those of code that was beaten; and which
+ * functions shed relocations of debug data. False: no memory. */
 CV_MUST bool cv_collect_room(const cv_view_collect *view);
 /* The entries of a relocation section of an input. */
 CV_MUST cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec);

@@ -58,13 +58,15 @@ static cuvet_status make(const cv_view_collect *view, const scan_table *table, c
 }
 
 /* A frame or a row of lines of a function that lost against an earlier input: its address is of nobody. Other
- * debug data stays, and names the function that won. */
+ * debug data stays, and names the function that won. So does that of a function that lost against a later
+ * input; but when the reference takes back relocations with addends of its code, it takes those of frames and
+ * lines that it has read so far along. */
 static bool is_orphan(const cv_view_collect *view, const scan_table *table, const cv_isym *sym)
 {
     static const char *const NAMES[] = { ".debug_frame", ".debug_line", ".nv_debug_line_sass" };
     bool listed = false;
     cv_span name;
-    cv_id win;
+    cv_id owner;
 
     if (cv_l_type(sym) != CV_STT_FUNC || sym->sec == CV_NONE || !cv_l_became(view, sym->sec)->lost)
         return false;
@@ -73,8 +75,9 @@ static bool is_orphan(const cv_view_collect *view, const scan_table *table, cons
         listed = cv_span_eq_str(name, CV_AT(NAMES, i));
     if (!listed)
         return false;
-    win = cv_l_entry(view, sym->name)->win;
-    return win != CV_NONE && cv_l_isym(view, win)->obj < sym->obj;
+    owner = cv_codes_get(&view->functions->code, sym->sec)->owner;
+    return *cv_u8s_get(&view->resolution->beaten, sym->id) ||
+           (table->rela && owner != CV_NONE && cv_l_fn_out(view, owner)->sheds);
 }
 
 /* A weak variable that is weak in an earlier input too. What is strong there takes nothing away here. */
@@ -149,7 +152,8 @@ static bool is_data(cv_group group)
 
 bool cv_collect_room(const cv_view_collect *view)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, here;
+    const cv_code *code;
 
     for (cv_id i = 0; i < view->inputs->isec.count; i++) {
         const cv_isec *isec = cv_l_isec(view, i);
@@ -158,9 +162,15 @@ bool cv_collect_room(const cv_view_collect *view)
                             ? cv_l_obj(view, isec->obj)->first_sec + isec->info
                             : CV_NONE;
 
-        if ((rela || isec->type == CV_SHT_REL) && patched != CV_NONE &&
-            !cv_codes_get(&view->functions->code, patched)->beaten)
-            count += cv_l_body(view, isec).len / cv_elf_rel_size(false, rela);
+        if ((!rela && isec->type != CV_SHT_REL) || patched == CV_NONE)
+            continue;
+        code = cv_codes_get(&view->functions->code, patched);
+        if (code->beaten)
+            continue;
+        here = cv_l_body(view, isec).len / cv_elf_rel_size(false, rela);
+        if (rela && here != 0 && code->lost && code->owner != CV_NONE)
+            cv_l_fn_out(view, code->owner)->sheds = true;
+        count += here;
     }
     return cv_irels_room(&view->ctx->mem, &view->out->irel, count);
 }
@@ -191,7 +201,8 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
     if (name == CV_NONE || !cv_l_use_both(view, owner, name))
         return cv_l_nomem(view);
     out = CV_ARRAY_GET(cv_l_osec(view, cv_l_became(view, table.target->id)->out)->rel, table.rela);
-    if (out == CV_NONE && !cv_l_became(view, table.target->id)->lost)
+    /* Of code that a later input replaces the table stays where it is, for what the winner brings. */
+    if (out == CV_NONE)
         st = make(view, &table, name, &out);
     if (st != CUVET_OK)
         return st;

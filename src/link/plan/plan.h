@@ -142,6 +142,7 @@ CV_VEC(cv_osyms, cv_osym);
 typedef struct cv_fn_out {
     cv_id sym, sec;
     cv_id table; /* branch table, an isec */
+    bool sheds;  /* code that lost against a later input had relocations with addends */
 } cv_fn_out;
 
 CV_VEC(cv_fn_outs, cv_fn_out);
