@@ -92,7 +92,7 @@ check: ## unit tests, command tests, all corpora under ASan+UBSan, gates
 	    --gates $(GATES) $(RUNTESTS_ARGS)
 
 # CV_FULL=1: tools/runtests.py splits the sweeps of tests/library/property into parts for all cores, here and in the gate asan,
-# which looks at each fourth byte (check-sweeps at all of them) and has the rest as `make check` has it: all in under two hours.
+# which looks at each 15th byte (check-sweeps at all of them) and has the rest as `make check` has it: all in under two hours.
 # RESUME=1 goes on where a run from the same sources was cut off; parts: RUNTESTS_ARGS="--only 'differential|gate/asan'".
 check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate (before an issue is resolved)
 	@sh tools/deps.sh full
