@@ -64,5 +64,5 @@ install pytest mypy types-cffi
 cd - > /dev/null
 tests=$(cd python/tests && pwd)
 (cd "$dir" && "$dir/empty/bin/mypy" --config-file "$tests/../pyproject.toml" --cache-dir "$dir/mypy" -p cuvet)
-(cd "$tests" && "$dir/empty/bin/mypy" --config-file ../pyproject.toml --cache-dir "$dir/mypy" .)
+(cd "$tests" && "$dir/empty/bin/mypy" --config-file ../pyproject.toml --cache-dir "$dir/mypy" . ../../examples/service.py)
 CUVET=$build/cuvet "$dir/empty/bin/python" -m pytest -q -rs -p no:cacheprovider --rootdir "$tests/.." "$tests"
