@@ -11,6 +11,7 @@ and the code.
 
   CV_SEEDS=1-300      which programs (default: 1-3, with CV_FULL=1 1-40)
   CV_ARCHES=75,80,90  for which architectures; 100 is only looked at when it is named
+  CV_WAYS=-g,-r       ways to link (default: final,-r; there are -g and --preserve-relocs)
   CV_CACHE=DIR        where objects stay, DIR/<arch>/f<seed>_<file>.cubin
   CV_KEEP=DIR         where the outputs of a difference are put
   CV_JOBS=2
@@ -31,7 +32,8 @@ CACHE = os.environ.get("CV_CACHE") or os.path.join(TMP, "cache")
 KEEP = os.environ.get("CV_KEEP")
 FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90").split(",")
-MODES = (("final", [], []), ("-r", ["-r"], ["--compat-r"]))
+MODES = (("final", [], []), ("-r", ["-r"], ["--compat-r"]), ("-g", ["-g"], []), ("--preserve-relocs", ["--preserve-relocs"], []))
+MODES = [mode for mode in MODES if mode[0] in os.environ.get("CV_WAYS", "final,-r").split(",")]
 TOOL_NOTE = b".note.nv.tkinfo"
 RELOCATIONS = (4, 9)
 NOBITS = (8, 0x70000007, 0x7000000A)
