@@ -38,6 +38,7 @@ FORCE:
 include mk/flags.mk
 include mk/lib.mk
 include mk/worker.mk
+include mk/package.mk
 include mk/tests.mk
 include mk/parts.mk
 include mk/compat.mk
@@ -49,7 +50,7 @@ include mk/install.mk
 include mk/database.mk
 include mk/python.mk
 
-all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
+all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/cuvet-package $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
 
 help: ## this list
 	@echo "cuvet $(VERSION): vets CUDA device code nobody should trust. Targets:"

@@ -4,6 +4,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include "what.h"
+
 #include <cuvet/cuvet.h>
 
 #include <stdio.h>

@@ -10,6 +10,7 @@
 
 typedef struct list_run {
     bool kernels, resources, json;
+    bool headed; /* the heading of the present file is there */
     /* Bytes of the present file that may still be looked at: its pieces may all lie over the same ones. */
     uint64_t left;
     cli_printing printing;
@@ -283,13 +284,22 @@ static void begin_json(void *user, const cli_session *session)
     cli_printing_begin(&list->printing, session);
 }
 
-static void begin_text(void *user, const cli_session *session)
+static void put_heading(list_run *list, const cli_session *session)
 {
-    begin_json(user, session);
-    if (session->in->why)
-        return;
+    list->headed = true;
     cli_put_str(stdout, session->in->name);
     printf("\n  %-32s %-8s %-13s %12s %12s  %s\n", "PATH", "KIND", "ARCH", "STORED", "SIZE", "COMPRESSION");
+}
+
+/* Most entries of a package have nothing to list. */
+static void begin_text(void *user, const cli_session *session)
+{
+    list_run *list = user;
+
+    begin_json(user, session);
+    list->headed = false;
+    if (!session->in->why && session->in->what == CLI_INPUT)
+        put_heading(list, session);
 }
 
 static void put_producer(const cuvet_producer *producer)
@@ -310,6 +320,8 @@ static void member_text(void *user, const cli_session *session, const cuvet_item
     char path[CLI_PATH_CAP], arch[32];
     inside_list inside;
 
+    if (!list->headed)
+        put_heading(list, session);
     cli_path(&item->where, path, sizeof(path));
     cli_arch_text(item, arch, sizeof(arch));
     printf("  %-32s %-8s %-13s %12" PRIu64 " %12" PRIu64 "  %s", *path ? path : "file",
@@ -355,8 +367,9 @@ static void member_json(void *user, const cli_session *session, const cuvet_item
 
 static void end_text(void *user, const cli_session *session, const cli_result *result)
 {
-    (void)user;
-    if (session->in->why)
+    const list_run *list = user;
+
+    if (session->in->why || session->in->what == CLI_PACKAGE || !list->headed)
         return;
     fputs("  ", stdout);
     cli_put_counts(&result->sum);

@@ -238,7 +238,9 @@ bool opener_packet_ok(const opener_packet *packet, size_t count, const char *tex
         return false;
     if (packet->n_name == 0 || text[packet->n_name - 1] != '\0' || (packet->n_why && text[all - 1] != '\0'))
         return false;
-    return fd == (packet->opened != 0) && (packet->n_why != 0) == !fd;
+    if (packet->what == CLI_PACKAGE)
+        return !fd && !packet->opened && !packet->remark && packet->n_why == 0;
+    return packet->what <= CLI_PACKAGE && fd == (packet->opened != 0) && (packet->n_why != 0) == !fd;
 }
 
 /* ---- demangler ---- */

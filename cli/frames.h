@@ -10,6 +10,7 @@
 #define CLI_FRAMES_H
 
 #include "broker.h"
+#include "what.h"
 
 /* ---- broker: a compiler for the caged side ---- */
 
@@ -101,7 +102,7 @@ typedef struct opener_packet {
     uint64_t size;          /* bytes of the opened file */
     uint32_t n_name, n_why; /* bytes with the NUL; 0: none */
     int32_t rc;
-    uint8_t end, remark, opened, unused;
+    uint8_t end, remark, opened, what; /* cli_what; size of a package: number of its entries */
 } opener_packet;
 
 /** May the caged side go on with this packet? @param n bytes that came, head included @param text what came

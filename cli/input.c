@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Inputs that are opened before the cage is entered. What is more comes through the opener; it costs a
- * message each, but nothing before the first result. */
+/* Inputs that are opened before the cage is entered. What is more, and all from the first package on, comes
+ * through the opener; it costs a message each, but nothing before the first result. */
 #define OPEN_FIRST 1024
 /* Descriptors besides them: standard streams, the walk, spooling, the opener. */
 #define SPARE 24
@@ -126,6 +126,8 @@ static bool keep_input(input_queue *queue, const cli_found *found)
     return true;
 }
 
+static bool take_input(void *user, const cli_found *found);
+
 /* From here on this process, or its child, is the opener: the one that goes on with the walk. */
 static bool split_process(input_queue *queue, const cli_found *found)
 {
@@ -134,7 +136,7 @@ static bool split_process(input_queue *queue, const cli_found *found)
     if (pid != 0) {
         drop_input(found); /* the opener has it as well */
         if (pid < 0) {
-            cli_complain(NULL, "too many inputs, and no process to open them: %s", strerror(errno));
+            cli_complain(NULL, "no process to open the inputs: %s", strerror(errno));
             queue->rc = CLI_X_IO;
         }
         return false;
@@ -142,13 +144,25 @@ static bool split_process(input_queue *queue, const cli_found *found)
     queue->serving = true;
     for (size_t i = 0; i < queue->count; i++)
         drop_input(&queue->list[i].found);
-    return cli_opener_serve(queue->channel, found);
+    return take_input(queue, found);
+}
+
+/* Packages are for commands that look at any number of inputs. */
+static bool is_package(const input_queue *queue, const cli_found *found)
+{
+    const cli_args *args = queue->args;
+
+    return found->fd >= 0 && found->what == CLI_INPUT && !args->set[CLI_O_NO_PACKAGES] &&
+           (args->command == CLI_C_SCAN || args->command == CLI_C_LIST) &&
+           cli_package_form(found->fd) != PACKAGE_NONE;
 }
 
 static bool take_input(void *user, const cli_found *found)
 {
     input_queue *queue = user;
 
+    if (is_package(queue, found))
+        return queue->serving ? cli_package_walk(queue->args, take_input, queue, found) : split_process(queue, found);
     if (queue->serving)
         return cli_opener_serve(queue->channel, found);
     return queue->count < queue->cap ? keep_input(queue, found) : split_process(queue, found);
@@ -253,7 +267,9 @@ static bool deliver_input(const input_queue *queue, const cli_found *found)
                      .why = found->why,
                      .rc = found->rc,
                      .remark = found->remark,
-                     .source = { .size = sizeof(in.source) } };
+                     .what = found->what,
+                     .entries = found->what == CLI_PACKAGE ? found->size : 0,
+                     .source = { .size = sizeof(in.source), .owned_fd = -1 } };
     struct stat st = { 0 };
     bool go_on;
 
@@ -269,7 +285,7 @@ static bool deliver_input(const input_queue *queue, const cli_found *found)
         in.rc = CLI_X_IO;
         drop_input(found);
     }
-    if (!in.why && look_at(found->fd, &st) && (uint64_t)st.st_size != found->size) {
+    if (!in.why && in.what != CLI_PACKAGE && look_at(found->fd, &st) && (uint64_t)st.st_size != found->size) {
         cuvet_source_destroy(&in.source);
         in.why = "has another length than when it was opened [CV-IO-003]";
         in.rc = CLI_X_IO;
@@ -348,8 +364,9 @@ static void find_means(input_queue *queue)
 {
     uint32_t jobs = queue->channel < 0 && queue->bytes <= FOR_ONE_THREAD ? 1 : queue->args->jobs;
     size_t room = queue->calls.means && jobs > 1 ? (size_t)KEEP_PER_JOB * jobs : 0;
+    size_t most = queue->channel < 0 ? queue->n_keep : queue->cap;
 
-    queue->means = (cli_means){ .jobs = jobs, .room = room < queue->n_keep ? room : queue->n_keep };
+    queue->means = (cli_means){ .jobs = jobs, .room = room < most ? room : most };
 }
 
 static int each_input(input_queue *queue, const cli_needs *needs)

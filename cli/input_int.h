@@ -5,6 +5,7 @@
 #define CLI_INPUT_INT_H
 
 #include "cli.h"
+#include "package/frame.h"
 
 /* Something that the walk met. Its texts belong to the walk. */
 typedef struct cli_found {
@@ -15,6 +16,7 @@ typedef struct cli_found {
     int fd;           /* opened: a file that can be read by position … */
     uint64_t size;    /* … of this many bytes, as far as the walk knows */
     bool owned;       /* fd is to be closed; standard input is not */
+    cli_what what;    /* CLI_PACKAGE: nothing is opened, size is the number of its entries */
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */
@@ -38,6 +40,13 @@ void cli_name_list_free(cli_name_list *list);
 int cli_open_list(const char *path, const char **why);
 /** Open what the command line names, in its order. @return false when the callback stopped it. */
 bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user);
+
+/* package.c: packages, in the process that opens inputs */
+/** What form of a package begins like this file? */
+package_form cli_package_form(int fd);
+/** Unpack one, which is taken, and hand on each of its entries, packages in it opened in the same way, then the package. Without
+ * cuvet-package it is handed on as it is. @return false: the callback stopped it. */
+bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found);
 
 /* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at
  * a time. Nothing that it is told by the caged side has a content. */

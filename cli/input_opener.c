@@ -81,7 +81,8 @@ static bool send_packet(int channel, const cli_found *found)
 
     if (found) {
         packet = (opener_packet){
-            .size = found->size, .rc = found->rc, .remark = found->remark, .opened = found->fd >= 0
+            .size = found->size, .rc = found->rc, .remark = found->remark, .opened = found->fd >= 0,
+            .what = (uint8_t)found->what
         };
         packet.n_name = length_of(found->name, OPENER_NAME_MOST);
         packet.n_why = length_of(found->why, OPENER_WHY_MOST);
@@ -177,6 +178,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
                         .remark = packet.remark != 0,
                         .fd = fd,
                         .size = packet.size,
-                        .owned = true };
+                        .owned = true,
+                        .what = (cli_what)packet.what };
     return CLI_OPENED_ONE;
 }

@@ -167,6 +167,12 @@ static void on_end(void *user, const cli_session *session, const cli_result *end
     (void)user;
     if (only_findings(session) && !cli_is_finding(end))
         return;
+    if (session->in->what == CLI_PACKAGE) {
+        cli_record_begin(out, "package", session->in->name);
+        cli_record_u64(out, "entries", session->in->entries);
+        put(true);
+        return;
+    }
     cli_record_begin(out, "verdict", session->in->name);
     cli_record_string(out, "verdict", cuvet_verdict_name(end->verdict));
     cli_record_string(out, "depth", session->depth == CUVET_DEPTH_FULL ? "full" : "headers");

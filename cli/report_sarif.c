@@ -335,8 +335,11 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 {
     cli_sarif_report *report = user;
     const cuvet_summary *summary = &res->sum;
-    json_t *properties = json_object(), *artifact = json_array_get(report->artifacts, report->file_artifact);
+    json_t *properties, *artifact = json_array_get(report->artifacts, report->file_artifact);
 
+    if (session->in->what == CLI_PACKAGE) /* its entries are artifacts of their own */
+        return;
+    properties = json_object();
     cli_json_set(properties, "verdict", json_string(cuvet_verdict_name(res->verdict)));
     cli_json_set(properties, "containers", cli_json_u64(summary->containers));
     cli_json_set(properties, "members", cli_json_u64(summary->members));
@@ -359,7 +362,6 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         cli_json_set(notification, "locations", json_pack("[o]", location));
         cli_json_append(report->notifications, notification);
     }
-    (void)session;
 }
 
 const cli_sink cli_sarif_sink = {

@@ -250,11 +250,31 @@ static void put_verdict(const cli_text_report *report, const cli_session *sessio
     putchar('\n');
 }
 
+static void put_package(const cli_session *session)
+{
+    cli_put_str(stdout, session->in->name);
+    printf(": package of %" PRIu64 " %s\n", session->in->entries, session->in->entries == 1 ? "entry" : "entries");
+}
+
+/* Of most entries of a package there is nothing to say. */
+static bool is_silent(const cli_text_report *report, const cli_session *session, const cli_result *res)
+{
+    return session->in->what == CLI_ENTRY && !report->all && res->verdict == CUVET_V_CLEAN && !cli_is_finding(res) &&
+           res->sum.containers + res->sum.members + res->sum.images == 0;
+}
+
 static void on_end(void *user, const cli_session *session, const cli_result *res)
 {
     cli_text_report *report = user;
 
+    if (session->in->what == CLI_PACKAGE) {
+        if (!report->quiet && !report->only_findings)
+            put_package(session);
+        return;
+    }
     put_groups(report, session);
+    if (is_silent(report, session, res))
+        return;
     if (report->quiet ? res->rc != CLI_X_CLEAN : !report->only_findings || cli_is_finding(res))
         put_verdict(report, session, res);
 }

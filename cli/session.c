@@ -138,7 +138,7 @@ static void go_ahead(void *item)
     uint32_t jobs = current->in.source.length < FOR_ALL_THREADS ? 1 : current->session->means.jobs;
     cuvet_status status;
 
-    if (current->in.why)
+    if (current->in.why || current->in.what == CLI_PACKAGE)
         return;
     status = open_scan(current, jobs);
     if (status == CUVET_OK)
@@ -212,11 +212,34 @@ static void scan_input(session_current *current)
     session->ctx = current->ctx = NULL;
 }
 
+/* What cannot be read is an error; what a package has, and nobody can unpack, is judged like a piece of a file. */
+static cuvet_verdict verdict_of_rc(int rc)
+{
+    return rc == CLI_X_LIMIT      ? CUVET_V_LIMIT
+           : rc == CLI_X_FINDINGS ? CUVET_V_MALFORMED
+           : rc == CLI_X_CLEAN    ? CUVET_V_UNSUPPORTED
+                                  : CUVET_V_ERROR;
+}
+
+/* Its entries were inputs of their own. */
+static bool end_package(session_current *current)
+{
+    cli_session *session = current->session;
+
+    session->in = &current->in;
+    if (session->sink->end)
+        session->sink->end(session->user, session, &current->result);
+    session->in = NULL;
+    return !ferror(stdout);
+}
+
 static bool scan_one(session_current *current)
 {
     cli_session *session = current->session;
     const cli_input *in = &current->in;
 
+    if (in->what == CLI_PACKAGE)
+        return end_package(current);
     session->in = in;
     session->n_inputs++;
     session->members = 0;
@@ -224,7 +247,7 @@ static bool scan_one(session_current *current)
     if (session->sink->begin)
         session->sink->begin(session->user, session);
     if (in->why) {
-        current->result.verdict = in->rc == CLI_X_LIMIT ? CUVET_V_LIMIT : CUVET_V_ERROR;
+        current->result.verdict = verdict_of_rc(in->rc);
         current->result.why = in->why;
         amounts_to(current, current->result.verdict, in->rc);
     } else {
@@ -263,7 +286,7 @@ static bool deliver_kept(void *user, void *item)
         cli_complain(current->in.name, "%s", current->in.why);
     } else {
         /* All threads turn to what is left: there are never more of them than were asked for. */
-        if (!current->in.why && (current->more || !current->ahead))
+        if (!current->in.why && current->in.what != CLI_PACKAGE && (current->more || !current->ahead))
             cli_pool_pause(session->pool);
         go_on = scan_one(current);
     }

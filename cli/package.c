@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Packages in the walk over the inputs: a caged process (cli/package/main.c) unpacks one, and says what it finds through a pipe; this one, the
+ * opener, puts the bytes of each entry into a file without a name, and hands that on like any other input. It looks at the first bytes of
+ * a file alone, to know a package. */
+#include "package/frame.h"
+
+#include "input_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    OUT = 3,
+    IN = 4, /* descriptors of cuvet-package */
+    SMALL = 1 << 20, /* bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept */
+    ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1
+};
+_Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
+
+/* All of one file on the command line, packages in it included. */
+typedef struct package_walk {
+    const cli_args *args;
+    cli_found_fn *fn;
+    void *user;
+    uint64_t bytes, most; /* that were unpacked; that may be */
+    uint64_t entries;
+    uint8_t *buffer; /* PACKAGE_DATA_MOST + 1 bytes */
+    const char *program;
+    bool stop;   /* the callback said so */
+    bool beyond; /* a limit was reached: nothing more is unpacked */
+} package_walk;
+
+/* One package. */
+typedef struct package {
+    package_walk *walk;
+    const char *name;
+    uint32_t depth;
+    uint64_t count;
+    int pipe;
+    pid_t child;
+    package_state state;
+    /* the entry that is being unpacked */
+    char *entry; /* "package!/entry" */
+    int fd;
+    uint64_t size;
+    bool small;
+} package;
+
+static void walk_package(package_walk *walk, const char *name, int fd, package_form form, uint32_t depth);
+
+package_form cli_package_form(int fd)
+{
+    uint8_t head[PACKAGE_HEAD];
+    ssize_t got;
+
+    do
+        got = pread(fd, head, sizeof(head), 0);
+    while (got < 0 && errno == EINTR);
+    return got > 0 ? package_form_of(head, (size_t)got) : PACKAGE_NONE;
+}
+
+/* ---- what is handed on ---- */
+
+static void give(package_walk *walk, const cli_found *found)
+{
+    if (!walk->stop)
+        walk->stop = !walk->fn(walk->user, found);
+    else if (found->fd >= 0)
+        (void)close(found->fd); /* nobody wants it any more */
+}
+
+static void fail(package_walk *walk, const char *name, const char *why, int rc)
+{
+    const cli_found found = { .name = name, .why = why, .rc = rc, .fd = -1, .what = CLI_ENTRY };
+
+    give(walk, &found);
+}
+
+static void reach_limit(package_walk *walk, const char *name, const char *limit)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "unpacking it ends here: more than the limit '%s' allows", limit);
+    fail(walk, name, text, CLI_X_LIMIT);
+    walk->beyond = true;
+}
+
+/* ---- the file of an entry ---- */
+
+static int new_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+    while (size > 0) {
+        ssize_t got = pwrite(fd, bytes, size, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        size -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return true;
+}
+
+/* Too large for memory. */
+static bool move_to_disk(package *pack)
+{
+    int fd = new_file();
+    bool ok = fd >= 0;
+
+    for (uint64_t at = 0; ok && at < pack->size;) {
+        uint8_t piece[8192];
+        ssize_t got = pread(pack->fd, piece, sizeof(piece), (off_t)at);
+
+        ok = got > 0 && write_all(fd, piece, (size_t)got, at);
+        at += ok ? (uint64_t)got : 0;
+    }
+    if (!ok) {
+        if (fd >= 0)
+            (void)close(fd); /* it is of no use */
+        return false;
+    }
+    (void)close(pack->fd); /* copied */
+    pack->fd = fd;
+    pack->small = false;
+    return true;
+}
+
+static void drop_entry(package *pack)
+{
+    if (pack->fd >= 0)
+        (void)close(pack->fd); /* nobody has it */
+    free(pack->entry);
+    pack->entry = NULL;
+    pack->fd = -1;
+}
+
+/* "package!/entry" */
+static char *join(const char *name, const char *entry)
+{
+    size_t size = strlen(name) + strlen(entry) + 3;
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s!/%s", name, entry);
+    return path;
+}
+
+/* ---- frames ---- */
+
+static bool read_exactly(int fd, void *out, size_t size)
+{
+    uint8_t *at = out;
+
+    while (size > 0) {
+        ssize_t got = read(fd, at, size);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+/* @return false: there is nothing more to be done with this package */
+static bool begin_entry(package *pack, const char *name)
+{
+    package_walk *walk = pack->walk;
+
+    pack->entry = join(pack->name, name);
+    pack->size = 0;
+    pack->small = true;
+    if (++walk->entries > walk->args->limits.containers) {
+        reach_limit(walk, pack->name, "containers");
+        return false;
+    }
+    pack->fd = memfd_create("entry", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (pack->entry && pack->fd >= 0)
+        return true;
+    fail(walk, pack->name, pack->entry ? strerror(errno) : strerror(ENOMEM), CLI_X_IO);
+    return false;
+}
+
+/* An entry is as large as its end says, whatever of it is holes. */
+static bool grow_entry(package *pack, uint64_t end)
+{
+    package_walk *walk = pack->walk;
+    const cuvet_limits *limits = &walk->args->limits;
+    uint64_t more = end - pack->size;
+
+    if (end > limits->input) {
+        reach_limit(walk, pack->entry, "input");
+        return false;
+    }
+    if (more > walk->most - walk->bytes) {
+        reach_limit(walk, pack->entry, walk->most < limits->total ? "ratio" : "total");
+        return false;
+    }
+    if (pack->small && end > SMALL && !move_to_disk(pack)) {
+        fail(walk, pack->entry, "cannot be copied to a temporary file", CLI_X_IO);
+        return false;
+    }
+    walk->bytes += more;
+    pack->size = end;
+    return true;
+}
+
+static bool add_data(package *pack, const package_frame *frame)
+{
+    if (!grow_entry(pack, frame->offset + frame->n))
+        return false;
+    if (write_all(pack->fd, pack->walk->buffer, frame->n, frame->offset))
+        return true;
+    fail(pack->walk, pack->entry, "cannot be copied to a temporary file", CLI_X_IO);
+    return false;
+}
+
+/* What was unpacked is a package, or an input. */
+static bool end_entry(package *pack, const package_frame *frame)
+{
+    package_walk *walk = pack->walk;
+    cli_found found = { .name = pack->entry, .fd = pack->fd, .owned = true, .what = CLI_ENTRY };
+    package_form form;
+
+    if (!grow_entry(pack, frame->offset))
+        return false;
+    if (ftruncate(pack->fd, (off_t)pack->size) != 0) { /* a hole at its end */
+        fail(walk, pack->entry, strerror(errno), CLI_X_IO);
+        return false;
+    }
+    found.size = pack->size;
+    form = cli_package_form(pack->fd);
+    if (form == PACKAGE_NONE) {
+        pack->fd = -1; /* it is handed on */
+        give(walk, &found);
+    } else if (pack->depth + 1 >= walk->args->limits.nesting) {
+        fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows", CLI_X_LIMIT);
+    } else {
+        walk_package(walk, pack->entry, pack->fd, form, pack->depth + 1);
+    }
+    pack->count++;
+    drop_entry(pack);
+    return !walk->stop && !walk->beyond;
+}
+
+static int rc_of(uint8_t cause)
+{
+    static const int RC[] = {
+        [PACKAGE_DAMAGED] = CLI_X_FINDINGS, [PACKAGE_UNSUPPORTED] = CLI_X_CLEAN, [PACKAGE_MEMORY] = CLI_X_LIMIT
+    };
+
+    return RC[cause];
+}
+
+static bool say_failed(package *pack, const package_frame *frame, const char *text)
+{
+    bool entry = pack->entry != NULL;
+
+    fail(pack->walk, entry ? pack->entry : pack->name, text, rc_of(frame->cause));
+    pack->count += entry;
+    drop_entry(pack);
+    return entry;
+}
+
+static void say_remark(const package *pack, const char *text)
+{
+    char *name = join(pack->name, text);
+    const cli_found found = { .name = name ? name : pack->name, .why = text + strlen(text) + 1, .remark = true, .fd = -1 };
+
+    give(pack->walk, &found);
+    free(name);
+}
+
+/* @return false: this was the last one */
+static bool take_frame(package *pack, const package_frame *frame)
+{
+    const char *text = (const char *)pack->walk->buffer;
+
+    switch ((package_verb)frame->verb) {
+    case PACKAGE_ENTRY: return begin_entry(pack, text);
+    case PACKAGE_DATA: return add_data(pack, frame);
+    case PACKAGE_DONE: return end_entry(pack, frame);
+    case PACKAGE_FAILED: return say_failed(pack, frame, text);
+    case PACKAGE_REMARK: say_remark(pack, text); break;
+    case PACKAGE_FINDING: fail(pack->walk, pack->name, text, CLI_X_FINDINGS); break;
+    case PACKAGE_END: return false;
+    }
+    return !pack->walk->stop;
+}
+
+/* @return false: it ended before it said so, or said what it may not say */
+static bool read_frames(package *pack)
+{
+    package_walk *walk = pack->walk;
+    package_frame frame;
+
+    while (read_exactly(pack->pipe, &frame, sizeof(frame))) {
+        if (!package_frame_ok(&pack->state, &frame) || !read_exactly(pack->pipe, walk->buffer, frame.n))
+            return false;
+        walk->buffer[frame.n] = '\0';
+        if (frame.n && frame.verb != PACKAGE_DATA && !package_text_ok(&frame, (const char *)walk->buffer))
+            return false;
+        if (!take_frame(pack, &frame))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the process ---- */
+
+/* Beside the command, or where it was installed. */
+static const char *find_program(void)
+{
+    static char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/cuvet-package"));
+    char *slash;
+
+    if (size > 0) {
+        path[size] = '\0';
+        slash = strrchr(path, '/');
+        if (slash) {
+            memcpy(slash, "/cuvet-package", sizeof("/cuvet-package"));
+            if (access(path, X_OK) == 0)
+                return path;
+        }
+    }
+    return access(CLI_PACKAGE_PROGRAM, X_OK) == 0 ? CLI_PACKAGE_PROGRAM : NULL;
+}
+
+static const char *word_of(package_form form)
+{
+    return form == PACKAGE_FILTER ? "filter" : form == PACKAGE_DEB ? "deb" : "entries";
+}
+
+static int spawn(const package *pack, int fd, int out, package_form form, pid_t *child)
+{
+    char *argv[] = { (char[]){ "cuvet-package" }, strdup(word_of(form)), NULL }, *envp[] = { NULL };
+    posix_spawn_file_actions_t actions;
+    int in = fcntl(fd, F_DUPFD_CLOEXEC, 16), rc = ENOMEM;
+
+    /* The pipe may be number 3 or 4 itself. */
+    out = fcntl(out, F_DUPFD_CLOEXEC, 16);
+    if (argv[1] && in >= 0 && out >= 0 && posix_spawn_file_actions_init(&actions) == 0) {
+        rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, OUT);
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, IN);
+        rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&actions, IN + 1);
+        rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    free(argv[1]);
+    if (in >= 0)
+        (void)close(in); /* the other process has it */
+    if (out >= 0)
+        (void)close(out); /* the same */
+    return rc;
+}
+
+static void say_lost(const package *pack, int status)
+{
+    char text[96];
+
+    if (WIFSIGNALED(status))
+        snprintf(text, sizeof(text), "what unpacks it was lost over it: signal %d", WTERMSIG(status));
+    else
+        snprintf(text, sizeof(text), "what unpacks it was lost over it: exit code %d", WEXITSTATUS(status));
+    fail(pack->walk, pack->name, text, CLI_X_FINDINGS);
+}
+
+static void run(package *pack, int fd, package_form form)
+{
+    int end[2], status = 0, error = pipe2(end, O_CLOEXEC) == 0 ? 0 : errno;
+    bool whole;
+
+    if (error == 0) {
+        error = spawn(pack, fd, end[1], form, &pack->child);
+        (void)close(end[1]); /* the other process has it */
+        if (error)
+            (void)close(end[0]); /* nothing comes */
+    }
+    if (error) {
+        fail(pack->walk, pack->name, strerror(error), CLI_X_IO);
+        return;
+    }
+    (void)fcntl(end[0], F_SETPIPE_SZ, PACKAGE_DATA_MOST); /* without it there are more turns */
+    pack->pipe = end[0];
+    whole = read_frames(pack);
+    (void)close(pack->pipe); /* read only: nothing can be lost */
+    if (whole)
+        (void)kill(pack->child, SIGKILL); /* it has said all, or nobody listens any more */
+    while (waitpid(pack->child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    drop_entry(pack);
+    if (!whole)
+        say_lost(pack, status);
+}
+
+static void walk_package(package_walk *walk, const char *name, int fd, package_form form, uint32_t depth)
+{
+    package pack = { .walk = walk, .name = name, .depth = depth, .fd = -1, .pipe = -1 };
+    cli_found found = { .name = name, .fd = -1, .what = CLI_PACKAGE };
+
+    run(&pack, fd, form);
+    found.size = pack.count;
+    if (!walk->stop)
+        give(walk, &found);
+}
+
+bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found)
+{
+    const cuvet_limits *limits = &args->limits;
+    uint64_t by_ratio = found->size > UINT64_MAX / limits->ratio ? UINT64_MAX : found->size * limits->ratio;
+    package_walk walk = { .args = args, .fn = fn, .user = user, .program = find_program() };
+    cli_found whole = *found;
+
+    /* Small packages may hold as much as any file may be unpacked to. */
+    walk.most = by_ratio > limits->budget ? by_ratio : limits->budget;
+    walk.most = walk.most < limits->total ? walk.most : limits->total;
+    walk.buffer = walk.program ? malloc(PACKAGE_DATA_MOST + 1) : NULL;
+    if (walk.buffer) {
+        walk_package(&walk, found->name, found->fd, cli_package_form(found->fd), 0);
+    } else {
+        const cli_found remark = { .name = found->name,
+                                   .why = walk.program ? strerror(ENOMEM) : "is a package, and not opened: there is no cuvet-package",
+                                   .remark = true,
+                                   .fd = -1 };
+
+        give(&walk, &remark);
+        whole.what = CLI_ENTRY; /* like any file, and not asked again */
+        give(&walk, &whole);
+        return !walk.stop;
+    }
+    free(walk.buffer);
+    if (found->owned)
+        (void)close(found->fd); /* read only: nothing can be lost */
+    return !walk.stop;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuvet-package: the only program of cuvet that has libarchive in it. It is started by the process that opens inputs, for one package: 3 is
+ * the pipe that frames go into, 4 the package. It enters its cage before the first byte is read; what it can do then is read the one
+ * and write into the other. usage: cuvet-package entries|filter|deb */
+#include "../sandbox.h"
+#include "frame.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OUT = 3, IN = 4, READ_SIZE = 1 << 18 };
+
+#define MEMORY (UINT64_C(1) << 30) /* of address space: dictionaries of xz and zstd are the most of it */
+
+typedef struct reader {
+    uint8_t buffer[READ_SIZE];
+    int64_t at, size;
+} reader;
+
+/* ---- what goes out ---- */
+
+static void put(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+
+    while (size > 0) {
+        ssize_t got = write(OUT, at, size);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            _exit(1); /* nobody reads any more */
+        at += got;
+        size -= (size_t)got;
+    }
+}
+
+static void put_frame(package_verb verb, package_cause cause, uint64_t offset, const void *bytes, size_t size)
+{
+    const package_frame frame = {
+        .mark = PACKAGE_MARK, .verb = (uint8_t)verb, .cause = (uint8_t)cause, .n = (uint32_t)size, .offset = offset
+    };
+
+    put(&frame, sizeof(frame));
+    put(bytes, size);
+}
+
+static void put_text(package_verb verb, package_cause cause, const char *text)
+{
+    size_t size = strnlen(text ? text : "", PACKAGE_TEXT_MOST);
+
+    if (size == 0)
+        put_frame(verb, cause, 0, "cannot be read", strlen("cannot be read"));
+    else
+        put_frame(verb, cause, 0, text, size);
+}
+
+static void put_remark(const char *name, const char *what)
+{
+    static char text[PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST];
+    size_t n_name = strnlen(name, PACKAGE_NAME_MOST), n_what = strlen(what);
+
+    memcpy(text, name, n_name);
+    text[n_name] = '\0';
+    memcpy(text + n_name + 1, what, n_what);
+    put_frame(PACKAGE_REMARK, 0, 0, text, n_name + 1 + n_what);
+}
+
+/* ---- what comes in ---- */
+
+static la_ssize_t on_read(struct archive *archive, void *user, const void **bytes)
+{
+    reader *in = user;
+    ssize_t got;
+
+    do
+        got = pread(IN, in->buffer, sizeof(in->buffer), in->at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        archive_set_error(archive, errno, "cannot be read");
+    else
+        in->at += got;
+    *bytes = in->buffer;
+    return got;
+}
+
+static la_int64_t on_seek(struct archive *archive, void *user, la_int64_t offset, int whence)
+{
+    reader *in = user;
+    int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? in->at : in->size;
+
+    (void)archive;
+    if (offset < -from || offset > INT64_MAX - from)
+        return ARCHIVE_FATAL;
+    in->at = from + offset;
+    return in->at;
+}
+
+static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t request)
+{
+    reader *in = user;
+    int64_t left = in->size > in->at ? in->size - in->at : 0, step = request < left ? request : left;
+
+    (void)archive;
+    in->at += step;
+    return step;
+}
+
+/* Which of the two readers of a zip file: the one by the directory at its end, or the one by what stands before each entry. */
+typedef enum zip_reader { BY_DIRECTORY, BY_ENTRIES } zip_reader;
+
+static struct archive *open_package(reader *in, package_form form, zip_reader zip)
+{
+    struct archive *archive = archive_read_new();
+    bool ok = archive != NULL;
+
+    if (ok && form == PACKAGE_FILTER) {
+        (void)archive_read_support_filter_gzip(archive);
+        (void)archive_read_support_filter_bzip2(archive);
+        (void)archive_read_support_filter_xz(archive);
+        (void)archive_read_support_filter_zstd(archive);
+        (void)archive_read_support_filter_rpm(archive);
+        (void)archive_read_support_format_raw(archive); /* a stream of a single file */
+    }
+    if (ok && form == PACKAGE_DEB)
+        (void)archive_read_support_format_ar(archive);
+    if (ok && form != PACKAGE_DEB) {
+        (void)archive_read_support_format_tar(archive);
+        (void)archive_read_support_format_cpio(archive);
+    }
+    if (ok && form == PACKAGE_ENTRIES && zip == BY_DIRECTORY)
+        (void)archive_read_support_format_zip_seekable(archive);
+    if (ok && form == PACKAGE_ENTRIES && zip == BY_ENTRIES)
+        (void)archive_read_support_format_zip_streamable(archive);
+    if (!ok)
+        return NULL;
+    in->at = 0;
+    (void)archive_read_set_read_callback(archive, on_read);
+    (void)archive_read_set_seek_callback(archive, on_seek);
+    (void)archive_read_set_skip_callback(archive, on_skip);
+    (void)archive_read_set_callback_data(archive, in);
+    return archive;
+}
+
+/* ---- names, for what two readers see ---- */
+
+typedef struct name_list {
+    char **name; /* with the size in front, where both readers know it */
+    size_t count, cap, bytes;
+    bool whole; /* all of them are here */
+} name_list;
+
+#define NAMES_MOST ((size_t)128 << 20) /* bytes: beyond them nothing is compared */
+
+static int by_bytes(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void keep_name(name_list *list, const char *name)
+{
+    if (!list->whole)
+        return;
+    if (list->count == list->cap) {
+        size_t more = list->cap ? 2 * list->cap : 256;
+        char **grown = reallocarray(list->name, more, sizeof(*grown));
+
+        list->whole = grown != NULL;
+        if (!grown)
+            return;
+        list->name = grown;
+        list->cap = more;
+    }
+    list->bytes += strlen(name) + 1;
+    list->name[list->count] = list->bytes <= NAMES_MOST ? strdup(name) : NULL;
+    list->whole = list->name[list->count] != NULL;
+    list->count += list->whole;
+}
+
+static void sort_names(const name_list *list)
+{
+    if (list->count > 0)
+        qsort(list->name, list->count, sizeof(*list->name), by_bytes);
+}
+
+static bool same_names(const name_list *left, const name_list *right)
+{
+    if (left->count != right->count)
+        return false;
+    for (size_t i = 0; i < left->count; i++)
+        if (strcmp(left->name[i], right->name[i]) != 0)
+            return false;
+    return true;
+}
+
+/* ---- entries ---- */
+
+static const char *name_of(struct archive_entry *entry)
+{
+    const char *name = archive_entry_pathname(entry);
+
+    if (!name)
+        name = archive_entry_pathname_utf8(entry);
+    return name && *name ? name : "(no name)";
+}
+
+/* NULL: a file, whose bytes are of interest. */
+static const char *why_no_file(struct archive_entry *entry)
+{
+    if (archive_entry_hardlink(entry))
+        return archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 ? NULL : "hard link, not followed";
+    switch (archive_entry_filetype(entry)) {
+    case AE_IFREG:
+    case 0: return NULL;
+    case AE_IFDIR: return "";
+    case AE_IFLNK: return "symbolic link, not followed";
+    default: return "special file, skipped";
+    }
+}
+
+static package_cause cause_of(struct archive *archive, int rc)
+{
+    if (archive_errno(archive) == ENOMEM)
+        return PACKAGE_MEMORY;
+    return rc == ARCHIVE_FAILED ? PACKAGE_UNSUPPORTED : PACKAGE_DAMAGED;
+}
+
+static void put_data(const uint8_t *bytes, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        size_t step = size - done < PACKAGE_DATA_MOST ? size - done : PACKAGE_DATA_MOST;
+
+        put_frame(PACKAGE_DATA, 0, offset + done, bytes + done, step);
+        done += step;
+    }
+}
+
+/* @return false: nothing more can be read of the package */
+static bool send_entry(struct archive *archive, struct archive_entry *entry)
+{
+    uint64_t end = 0;
+    const void *bytes;
+    la_int64_t offset;
+    size_t size;
+    int rc;
+
+    put_frame(PACKAGE_ENTRY, 0, 0, name_of(entry), strnlen(name_of(entry), PACKAGE_NAME_MOST));
+    if (archive_entry_is_encrypted(entry)) {
+        put_text(PACKAGE_FAILED, PACKAGE_UNSUPPORTED, "is encrypted");
+        return true;
+    }
+    while ((rc = archive_read_data_block(archive, &bytes, &size, &offset)) == ARCHIVE_OK) {
+        if (offset < 0 || (uint64_t)offset < end) {
+            put_text(PACKAGE_FAILED, PACKAGE_DAMAGED, "its pieces overlap");
+            return true;
+        }
+        put_data(bytes, size, (uint64_t)offset);
+        end = (uint64_t)offset + size;
+    }
+    if (rc != ARCHIVE_EOF) {
+        put_text(PACKAGE_FAILED, cause_of(archive, rc), archive_error_string(archive));
+        return rc != ARCHIVE_FATAL;
+    }
+    /* A sparse file may end with a hole. */
+    if (archive_entry_sparse_count(entry) > 0 && archive_entry_size_is_set(entry) &&
+        archive_entry_size(entry) > 0 && (uint64_t)archive_entry_size(entry) > end)
+        end = (uint64_t)archive_entry_size(entry);
+    put_frame(PACKAGE_DONE, 0, end, NULL, 0);
+    return true;
+}
+
+static bool is_zip(struct archive *archive)
+{
+    return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
+}
+
+/* @return false: it has been said why there is no more of it */
+static bool send_entries(reader *in, package_form form, name_list *names, bool *zip)
+{
+    struct archive *archive = open_package(in, form, BY_DIRECTORY);
+    struct archive_entry *entry;
+    int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
+
+    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+        const char *what = why_no_file(entry);
+
+        *zip = is_zip(archive);
+        if (*zip)
+            keep_name(names, name_of(entry));
+        if (what) {
+            if (*what)
+                put_remark(name_of(entry), what);
+        } else if (!send_entry(archive, entry)) {
+            rc = ARCHIVE_FATAL;
+        }
+    }
+    if (rc != ARCHIVE_EOF)
+        put_text(PACKAGE_FAILED, archive ? cause_of(archive, ARCHIVE_FATAL) : PACKAGE_MEMORY,
+                 archive ? archive_error_string(archive) : "out of memory");
+    (void)archive_read_free(archive); /* nothing is written by it */
+    return rc == ARCHIVE_EOF;
+}
+
+/* The names that somebody sees who reads a zip file from its beginning; not whole: not to be had without unpacking all of it, or damaged. */
+static void list_again(reader *in, name_list *names)
+{
+    struct archive *archive = open_package(in, PACKAGE_ENTRIES, BY_ENTRIES);
+    struct archive_entry *entry;
+    int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
+
+    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+        if (!archive_entry_size_is_set(entry) && archive_entry_filetype(entry) == AE_IFREG) {
+            names->whole = false;
+            break;
+        }
+        keep_name(names, name_of(entry));
+    }
+    names->whole = names->whole && rc == ARCHIVE_EOF;
+    (void)archive_read_free(archive); /* nothing is written by it */
+}
+
+/* A zip file says twice what is in it. */
+static void compare_readers(reader *in, name_list *names)
+{
+    name_list other = { .whole = true };
+
+    sort_names(names);
+    for (size_t i = 1; i < names->count; i++)
+        if (strcmp(names->name[i - 1], names->name[i]) == 0) {
+            put_text(PACKAGE_FINDING, 0, "has two entries of one name: which one is unpacked depends on the reader");
+            break;
+        }
+    list_again(in, &other);
+    sort_names(&other);
+    if (names->whole && other.whole && !same_names(names, &other))
+        put_text(PACKAGE_FINDING, 0, "its directory and its entries name different files: what is in it depends on the reader");
+}
+
+static package_form form_of(const char *word)
+{
+    return strcmp(word, "entries") == 0 ? PACKAGE_ENTRIES
+           : strcmp(word, "filter") == 0 ? PACKAGE_FILTER
+           : strcmp(word, "deb") == 0    ? PACKAGE_DEB
+                                         : PACKAGE_NONE;
+}
+
+int main(int argc, char **argv)
+{
+    static reader in;
+    static const int OURS[] = { IN }, THEIRS[] = { OUT };
+    const cli_cage cage = { CLI_CAGE_NOTHING, .keep = OURS, .n_keep = 1, .out = THEIRS, .n_out = 1, .memory = MEMORY };
+    package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
+    name_list names = { .whole = true };
+    struct stat st;
+    bool zip = false;
+
+    if (form == PACKAGE_NONE || fstat(IN, &st) != 0) {
+        fputs("cuvet-package is started by cuvet\n", stderr);
+        return 2;
+    }
+    in.size = st.st_size;
+    /* Before the cage: names are bytes, and times of day are of no interest. */
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+    if (setenv("TZ", "UTC0", 1) != 0)
+        return 1;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)cli_cage_enter(&cage);
+    if (!send_entries(&in, form, &names, &zip))
+        return 0;
+    if (zip)
+        compare_readers(&in, &names);
+    put_frame(PACKAGE_END, 0, 0, NULL, 0);
+    return 0;
+}
