@@ -50,7 +50,7 @@ include mk/install.mk
 include mk/database.mk
 include mk/python.mk
 
-all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(BUILD)/cuvet-package $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
+all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(PACKAGE_BUILT) $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
 
 help: ## this list
 	@echo "cuvet $(VERSION): vets CUDA device code nobody should trust. Targets:"

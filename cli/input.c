@@ -162,7 +162,8 @@ static bool take_input(void *user, const cli_found *found)
     input_queue *queue = user;
 
     if (is_package(queue, found))
-        return queue->serving ? cli_package_walk(queue->args, take_input, queue, found) : split_process(queue, found);
+        return queue->serving ? cli_package_walk(queue->args, take_input, queue, found)
+                              : split_process(queue, found);
     if (queue->serving)
         return cli_opener_serve(queue->channel, found);
     return queue->count < queue->cap ? keep_input(queue, found) : split_process(queue, found);

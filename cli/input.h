@@ -16,7 +16,7 @@ typedef struct cli_input {
     bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */
     bool kept;       /* set by the callback: it goes on with the source, and releases it */
     cli_what what;
-    uint64_t entries; /* of a package, which has no source */
+    uint64_t entries; /* of a package, which has no source; rc is the number of packages around it */
 } cli_input;
 
 /* What the run may do, known before the first input is handed out. */

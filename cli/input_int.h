@@ -16,7 +16,8 @@ typedef struct cli_found {
     int fd;           /* opened: a file that can be read by position … */
     uint64_t size;    /* … of this many bytes, as far as the walk knows */
     bool owned;       /* fd is to be closed; standard input is not */
-    cli_what what;    /* CLI_PACKAGE: nothing is opened, size is the number of its entries */
+    /* CLI_PACKAGE: nothing is opened, size is the number of its entries, rc that of packages around it */
+    cli_what what;
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */
@@ -44,8 +45,8 @@ bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user);
 /* package.c: packages, in the process that opens inputs */
 /** What form of a package begins like this file? */
 package_form cli_package_form(int fd);
-/** Unpack one, which is taken, and hand on each of its entries, packages in it opened in the same way, then the package. Without
- * cuvet-package it is handed on as it is. @return false: the callback stopped it. */
+/** Unpack one, which is taken, and hand on each of its entries, packages in it opened in the same way, then
+ *  the package. Without cuvet-package it is handed on as it is. @return false: the callback stopped it. */
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found);
 
 /* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at

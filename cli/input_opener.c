@@ -80,10 +80,11 @@ static bool send_packet(int channel, const cli_found *found)
     ssize_t got;
 
     if (found) {
-        packet = (opener_packet){
-            .size = found->size, .rc = found->rc, .remark = found->remark, .opened = found->fd >= 0,
-            .what = (uint8_t)found->what
-        };
+        packet = (opener_packet){ .size = found->size,
+                                  .rc = found->rc,
+                                  .remark = found->remark,
+                                  .opened = found->fd >= 0,
+                                  .what = (uint8_t)found->what };
         packet.n_name = length_of(found->name, OPENER_NAME_MOST);
         packet.n_why = length_of(found->why, OPENER_WHY_MOST);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Packages in the walk over the inputs: a caged process (cli/package/main.c) unpacks one, and says what it finds through a pipe; this one, the
- * opener, puts the bytes of each entry into a file without a name, and hands that on like any other input. It looks at the first bytes of
- * a file alone, to know a package. */
+/* Packages in the walk over the inputs: a caged process (cli/package/main.c) unpacks one, and says what it
+ * finds through a pipe; this one, the opener, puts the bytes of each entry into a file without a name, and
+ * hands that on like any other input. It looks at the first bytes of a file alone, to know a package. */
 #include "package/frame.h"
 
 #include "input_int.h"
@@ -17,12 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    OUT = 3,
-    IN = 4, /* descriptors of cuvet-package */
-    SMALL = 1 << 20, /* bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept */
-    ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1
-};
+/* Descriptors of cuvet-package. */
+enum { OUT = 3, IN = 4 };
+/* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
+enum { SMALL = 1 << 20 };
+enum { ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1 };
 _Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
 
 /* All of one file on the command line, packages in it included. */
@@ -253,7 +252,8 @@ static bool end_entry(package *pack, const package_frame *frame)
         pack->fd = -1; /* it is handed on */
         give(walk, &found);
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
-        fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows", CLI_X_LIMIT);
+        fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
+             CLI_X_LIMIT);
     } else {
         walk_package(walk, pack->entry, pack->fd, form, pack->depth + 1);
     }
@@ -264,9 +264,9 @@ static bool end_entry(package *pack, const package_frame *frame)
 
 static int rc_of(uint8_t cause)
 {
-    static const int RC[] = {
-        [PACKAGE_DAMAGED] = CLI_X_FINDINGS, [PACKAGE_UNSUPPORTED] = CLI_X_CLEAN, [PACKAGE_MEMORY] = CLI_X_LIMIT
-    };
+    static const int RC[] = { [PACKAGE_DAMAGED] = CLI_X_FINDINGS,
+                              [PACKAGE_UNSUPPORTED] = CLI_X_CLEAN,
+                              [PACKAGE_MEMORY] = CLI_X_LIMIT };
 
     return RC[cause];
 }
@@ -284,7 +284,9 @@ static bool say_failed(package *pack, const package_frame *frame, const char *te
 static void say_remark(const package *pack, const char *text)
 {
     char *name = join(pack->name, text);
-    const cli_found found = { .name = name ? name : pack->name, .why = text + strlen(text) + 1, .remark = true, .fd = -1 };
+    const cli_found found = {
+        .name = name ? name : pack->name, .why = text + strlen(text) + 1, .remark = true, .fd = -1
+    };
 
     give(pack->walk, &found);
     free(name);
@@ -379,6 +381,10 @@ static void say_lost(const package *pack, int status)
 {
     char text[96];
 
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+        fail(pack->walk, pack->name, "unpacking it takes too much processor time", CLI_X_LIMIT);
+        return;
+    }
     if (WIFSIGNALED(status))
         snprintf(text, sizeof(text), "what unpacks it was lost over it: signal %d", WTERMSIG(status));
     else
@@ -417,7 +423,7 @@ static void run(package *pack, int fd, package_form form)
 static void walk_package(package_walk *walk, const char *name, int fd, package_form form, uint32_t depth)
 {
     package pack = { .walk = walk, .name = name, .depth = depth, .fd = -1, .pipe = -1 };
-    cli_found found = { .name = name, .fd = -1, .what = CLI_PACKAGE };
+    cli_found found = { .name = name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
 
     run(&pack, fd, form);
     found.size = pack.count;
@@ -440,7 +446,9 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
         walk_package(&walk, found->name, found->fd, cli_package_form(found->fd), 0);
     } else {
         const cli_found remark = { .name = found->name,
-                                   .why = walk.program ? strerror(ENOMEM) : "is a package, and not opened: there is no cuvet-package",
+                                   .why = walk.program
+                                              ? strerror(ENOMEM)
+                                              : "is a package, and not opened: there is no cuvet-package",
                                    .remark = true,
                                    .fd = -1 };
 

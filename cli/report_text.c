@@ -253,14 +253,15 @@ static void put_verdict(const cli_text_report *report, const cli_session *sessio
 static void put_package(const cli_session *session)
 {
     cli_put_str(stdout, session->in->name);
-    printf(": package of %" PRIu64 " %s\n", session->in->entries, session->in->entries == 1 ? "entry" : "entries");
+    printf(": package of %" PRIu64 " %s\n", session->in->entries,
+           session->in->entries == 1 ? "entry" : "entries");
 }
 
 /* Of most entries of a package there is nothing to say. */
 static bool is_silent(const cli_text_report *report, const cli_session *session, const cli_result *res)
 {
-    return session->in->what == CLI_ENTRY && !report->all && res->verdict == CUVET_V_CLEAN && !cli_is_finding(res) &&
-           res->sum.containers + res->sum.members + res->sum.images == 0;
+    return session->in->what == CLI_ENTRY && !report->all && res->verdict == CUVET_V_CLEAN &&
+           !cli_is_finding(res) && res->sum.containers + res->sum.members + res->sum.images == 0;
 }
 
 static void on_end(void *user, const cli_session *session, const cli_result *res)
@@ -268,7 +269,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
     cli_text_report *report = user;
 
     if (session->in->what == CLI_PACKAGE) {
-        if (!report->quiet && !report->only_findings)
+        if (!report->quiet && !report->only_findings && (session->in->rc == 0 || report->all))
             put_package(session);
         return;
     }

@@ -212,7 +212,8 @@ static void scan_input(session_current *current)
     session->ctx = current->ctx = NULL;
 }
 
-/* What cannot be read is an error; what a package has, and nobody can unpack, is judged like a piece of a file. */
+/* What cannot be read is an error; what a package has, and nobody can unpack, is judged like a piece of a
+ * file. */
 static cuvet_verdict verdict_of_rc(int rc)
 {
     return rc == CLI_X_LIMIT      ? CUVET_V_LIMIT

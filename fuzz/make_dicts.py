@@ -194,6 +194,9 @@ TARGETS["frames"] = lambda: [bytes([k]) for k in range(7)] + [b"r", b"c", b"d\xf
 # Packets of fuzz/target_worker.c: kinds with descriptors, marks, beginnings of texts.
 TARGETS["worker"] = lambda: [bytes([k, 3]) for k in range(4)] + [u32(m) for m in (0x31485743, 0x31515743, 0x31445743, 0x31415743)] + [
     b"CV-", b"\0\0", b"a.o\0", u32(4096), u32(90)]
+# Frames of fuzz/target_package.c: the mark with each verb, lengths, offsets.
+TARGETS["package"] = lambda: [b"cvpk" + bytes([v, 0, 0, 0]) for v in b"edzfrwq"] + [u32(n) for n in (1, 512, 65536, 1 << 20)] + [
+    struct.pack("<Q", n) for n in (1, (1 << 63) - 1)] + [b"name\0text", b"PK\3\4", b"ustar", b"\x1f\x8b\x08\0", b"\xed\xab\xee\xdb", b"!<arch>\ndebian-binary"]
 # Frames of fuzz/target_serve.c: words of requests, as cli/serve_request.c has them, lengths, marks.
 TARGETS["serve"] = lambda: [b'"%s"' % w for w in sorted(set(re.findall(rb'"([a-z][\w-]*)"', open(os.path.join(os.path.dirname(HERE), "cli", "serve_request.c"), "rb").read())))] + [
     b'"do":', b'"hello":{"versions":[1]}', b'"inputs":[{"fd":0}]', b'"fd":1', b'"id":null', b"sm_90a", b"9223372036854775807", b"\\u0000", b"1e3"] + [

@@ -128,7 +128,7 @@ same: $(BUILD)/cuvet ## does this build answer as another one does, byte for byt
 	@$(PYTHON) tools/same $(BASE) $(BUILD)/cuvet --jobs $(JOBS) $(SAME)
 
 CLANG_TIDY := $(firstword $(foreach c,clang-tidy-16 clang-tidy-14 clang-tidy,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
-LINT_CLI := $(CLI_SRCS) $(JIT_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/*.c))
+LINT_CLI := $(CLI_SRCS) $(JIT_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/*.c cli/package/*.c))
 # One file per process: with several, clang-tidy 14 invents uninitialised va_lists.
 # The analyzer walks each function to so many places: its default where CV_FULL says that everything is wanted, as in
 # check-full, else so many as take a sixth of the time.
@@ -138,7 +138,7 @@ ifeq ($(CLANG_TIDY),)
 	@echo "SKIPPED: clang-tidy is not installed"; exit 77
 else
 	@printf '%s\n' $(LIB_SRCS) $(LINT_CLI) | xargs -P $(JOBS) -n 1 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -DCV_JIT_MAJOR=13 -DCV_JIT_MINOR=0 -DCLI_WORKER_PROGRAM=__FILE__ -Iinclude -Isrc -Ispec -Icli -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
+	    -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION=__FILE__ -DCV_JIT_MAJOR=13 -DCV_JIT_MINOR=0 -DCLI_WORKER_PROGRAM=__FILE__ -DCLI_PACKAGE_PROGRAM=__FILE__ -Iinclude -Isrc -Ispec -Icli -I$(BUILD)/gen -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null' sh > $(BUILD)/lint.log; rc=$$?; \
 	    n=$$(grep -cE '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' $(BUILD)/lint.log); \
 	    test $$n = 0 || cat $(BUILD)/lint.log; \
 	    echo "lint: $(words $(LIB_SRCS) $(LINT_CLI)) files, $$n warnings"; test $$n = 0 -a $$rc = 0

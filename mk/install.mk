@@ -33,6 +33,7 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 	ln -sf libcuvet.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet.so'
 	$(INSTALL) -d '$(DESTDIR)$(LIBEXECDIR)'
 	$(INSTALL) -m 755 $(BUILD)/cuvet-worker '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker'
+	@for f in $(PACKAGE_BUILT); do $(INSTALL) -m 755 "$$f" '$(DESTDIR)$(LIBEXECDIR)/' || exit 1; done
 	$(INSTALL) -m 644 $(BUILD)/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)/libcuvet-worker.a'
 	$(INSTALL) -m 755 $(BUILD)/libcuvet-worker.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(VERSION)'
 	ln -sf libcuvet-worker.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)'
@@ -55,7 +56,7 @@ uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	-@rmdir '$(DESTDIR)$(LIBDIR)/cuvet/compat' '$(DESTDIR)$(LIBDIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(BINDIR)/cuvet' '$(DESTDIR)$(LIBDIR)'/libcuvet.a '$(DESTDIR)$(LIBDIR)'/libcuvet.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/libcuvet.so.$(VERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet.pc'
-	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \
+	rm -f '$(DESTDIR)$(LIBEXECDIR)/cuvet-package' '$(DESTDIR)$(LIBEXECDIR)/cuvet-worker' '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.a '$(DESTDIR)$(LIBDIR)'/libcuvet-worker.so \
 	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(VERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \

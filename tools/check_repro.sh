@@ -25,8 +25,8 @@ fi
     BUILD="$tmp/out" all > /dev/null)
 wait
 bad=0
-products="cuvet cuvet-worker libcuvet.a libcuvet.so.0 libcuvet-worker.so.0 compat/libnvJitLink.so.13"
-count=6
+products="cuvet cuvet-worker cuvet-package libcuvet.a libcuvet.so.0 libcuvet-worker.so.0 compat/libnvJitLink.so.13"
+count=7
 for f in $products; do
     if cmp -s "$first/$f" "$tmp/out/$f"; then
         echo "ok    $f $(sha256sum < "$tmp/out/$f" | cut -c1-16)"

@@ -31,6 +31,7 @@ NDJSON = {
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
          "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
          "filtered_pieces filtered_findings"),
+        ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
@@ -41,7 +42,7 @@ NDJSON["list"] = [
     ("member",
      "as of scan; with --kernels or --resources also sha256 (of what unpack writes), and of a cubin kernel_names, functions (name kernel registers "
      "stack shared local, constant by bank; demangled with --demangle), global and constant (of the whole file)"),
-    ("finding, verdict", "as of scan, at depth headers")
+    ("finding, verdict, package", "as of scan, at depth headers")
 ]
 NDJSON["dump"] = [
     ("piece", "file path number kind arch size compression"),

@@ -69,8 +69,25 @@ bool package_text_ok(const package_frame *frame, const char *text)
            !memchr(nul + 1, 0, frame->n - (size_t)(nul + 1 - text));
 }
 
+/* Little-endian, as spec/compressed.def has it. */
+static uint64_t first_bytes(const uint8_t *head, size_t size)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < sizeof(value) && i < size; i++)
+        value |= (uint64_t)head[i] << (8 * i);
+    return value;
+}
+
 package_form package_form_of(const uint8_t *head, size_t size)
 {
+    static const struct {
+        uint64_t value, mask;
+        package_form form;
+    } COMPRESSED_ROW[] = {
+#define COMPRESSED(name, value, mask, form) { value, mask, PACKAGE_##form },
+#include "../../spec/compressed.def"
+    };
     static const struct {
         size_t offset, n;
         const char *bytes;
@@ -79,7 +96,11 @@ package_form package_form_of(const uint8_t *head, size_t size)
 #define PACKAGE(offset, bytes, form, what) { offset, sizeof(bytes) - 1, bytes, PACKAGE_##form },
 #include "../../spec/packages.def"
     };
+    uint64_t first = first_bytes(head, size);
 
+    for (size_t i = 0; i < sizeof(COMPRESSED_ROW) / sizeof(COMPRESSED_ROW[0]); i++)
+        if (size >= sizeof(first) && (first & COMPRESSED_ROW[i].mask) == COMPRESSED_ROW[i].value)
+            return COMPRESSED_ROW[i].form;
     for (size_t i = 0; i < sizeof(ROW) / sizeof(ROW[0]); i++)
         if (size >= ROW[i].offset + ROW[i].n && memcmp(head + ROW[i].offset, ROW[i].bytes, ROW[i].n) == 0)
             return ROW[i].form;

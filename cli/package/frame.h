@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What cuvet-package says of the entries of a package: frames through a pipe, each followed by n bytes. The reader believes nothing of them:
- * pure functions, which tests and the fuzz target package reach without a process. Both ends are of one build: no byte order. */
+/* What cuvet-package says of the entries of a package: frames through a pipe, each followed by n bytes. The
+ * reader believes nothing of them: pure functions, which tests and the fuzz target package reach without a
+ * process. Both ends are of one build: no byte order. */
 #ifndef CLI_PACKAGE_FRAME_H
 #define CLI_PACKAGE_FRAME_H
 
@@ -8,23 +9,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PACKAGE_MARK      0x6b706376u
-#define PACKAGE_NAME_MOST (64u * 1024) /* bytes of the name of an entry */
-#define PACKAGE_TEXT_MOST 512u         /* of what is said of one */
-#define PACKAGE_DATA_MOST (1u << 20)   /* of a piece of one */
+#define PACKAGE_MARK      ((uint32_t)'c' | (uint32_t)'v' << 8 | (uint32_t)'p' << 16 | (uint32_t)'k' << 24)
+#define PACKAGE_NAME_MOST 65536u   /* bytes of the name of an entry */
+#define PACKAGE_TEXT_MOST 512u     /* of what is said of one */
+#define PACKAGE_DATA_MOST 1048576u /* of a piece of one */
 
 typedef enum package_verb {
-    PACKAGE_ENTRY = 'e',  /* an entry begins: its name */
-    PACKAGE_DATA = 'd',   /* bytes of it, at an offset; between two pieces there are zeros */
-    PACKAGE_DONE = 'z',   /* it is complete; offset: its size */
-    PACKAGE_FAILED = 'f', /* it is not: why. Without an entry before it, the package as a whole: there is no more of it */
-    PACKAGE_REMARK = 'r', /* something that is no file: its name, a NUL, what it is */
+    PACKAGE_ENTRY = 'e', /* an entry begins: its name */
+    PACKAGE_DATA = 'd',  /* bytes of it, at an offset; between two pieces there are zeros */
+    PACKAGE_DONE = 'z',  /* it is complete; offset: its size */
+    PACKAGE_FAILED =
+        'f', /* it is not: why. Without an entry before it, the package as a whole: there is no more of it */
+    PACKAGE_REMARK = 'r',  /* something that is no file: its name, a NUL, what it is */
     PACKAGE_FINDING = 'w', /* of the package as a whole: what is wrong with it, which goes on */
-    PACKAGE_END = 'q'     /* that was all */
+    PACKAGE_END = 'q'      /* that was all */
 } package_verb;
 
 /* Why something failed. */
-typedef enum package_cause { PACKAGE_DAMAGED, PACKAGE_UNSUPPORTED, PACKAGE_MEMORY, PACKAGE_N_CAUSE } package_cause;
+typedef enum package_cause {
+    PACKAGE_DAMAGED,
+    PACKAGE_UNSUPPORTED,
+    PACKAGE_MEMORY,
+    PACKAGE_N_CAUSE
+} package_cause;
 
 typedef struct package_frame {
     uint32_t mark;
@@ -42,7 +49,8 @@ typedef struct package_state {
 
 /** May this frame come now? Then the state moves on. */
 bool package_frame_ok(package_state *state, const package_frame *frame);
-/** Is this a text that can be behind a frame: no NUL in it, but for the one of a remark, which cuts it in two? */
+/** Is this a text that can be behind a frame: no NUL in it, but for the one of a remark, which cuts it in
+ *  two? */
 bool package_text_ok(const package_frame *frame, const char *text);
 
 typedef enum package_form { PACKAGE_NONE, PACKAGE_ENTRIES, PACKAGE_FILTER, PACKAGE_DEB } package_form;

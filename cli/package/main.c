@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuvet-package: the only program of cuvet that has libarchive in it. It is started by the process that opens inputs, for one package: 3 is
- * the pipe that frames go into, 4 the package. It enters its cage before the first byte is read; what it can do then is read the one
- * and write into the other. usage: cuvet-package entries|filter|deb */
+/* cuvet-package: the only program of cuvet that has libarchive and libzip in it. It is started by the process
+ * that opens inputs, for one package: 3 is the pipe that frames go into, 4 the package. It enters its cage
+ * before the first byte is read; what it can do then is read the one and write into the other. usage:
+ * cuvet-package entries|filter|deb */
 #include "../sandbox.h"
 #include "frame.h"
+#include "twice.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -14,9 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Seconds of processor time: bzip2 unpacks some ten megabytes of zeros in one. */
+enum { TIME_FIXED = 120, TIME_OF_MIB = 10 };
 enum { OUT = 3, IN = 4, READ_SIZE = 1 << 18 };
 
 #define MEMORY (UINT64_C(1) << 30) /* of address space: dictionaries of xz and zstd are the most of it */
@@ -46,9 +51,11 @@ static void put(const void *bytes, size_t size)
 
 static void put_frame(package_verb verb, package_cause cause, uint64_t offset, const void *bytes, size_t size)
 {
-    const package_frame frame = {
-        .mark = PACKAGE_MARK, .verb = (uint8_t)verb, .cause = (uint8_t)cause, .n = (uint32_t)size, .offset = offset
-    };
+    const package_frame frame = { .mark = PACKAGE_MARK,
+                                  .verb = (uint8_t)verb,
+                                  .cause = (uint8_t)cause,
+                                  .n = (uint32_t)size,
+                                  .offset = offset };
 
     put(&frame, sizeof(frame));
     put(bytes, size);
@@ -115,10 +122,11 @@ static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t reques
     return step;
 }
 
-/* Which of the two readers of a zip file: the one by the directory at its end, or the one by what stands before each entry. */
-typedef enum zip_reader { BY_DIRECTORY, BY_ENTRIES } zip_reader;
+/* Who reads it. Of a zip file: by the directory at its end, or by what stands before each entry. Of a
+ * compressed stream, which else begins like a format: as a single file. */
+typedef enum way { BY_DIRECTORY, BY_ENTRIES, AS_A_FILE } way;
 
-static struct archive *open_package(reader *in, package_form form, zip_reader zip)
+static struct archive *open_package(reader *in, package_form form, way how)
 {
     struct archive *archive = archive_read_new();
     bool ok = archive != NULL;
@@ -128,18 +136,21 @@ static struct archive *open_package(reader *in, package_form form, zip_reader zi
         (void)archive_read_support_filter_bzip2(archive);
         (void)archive_read_support_filter_xz(archive);
         (void)archive_read_support_filter_zstd(archive);
+        (void)archive_read_support_filter_lz4(archive);
         (void)archive_read_support_filter_rpm(archive);
         (void)archive_read_support_format_raw(archive); /* a stream of a single file */
     }
     if (ok && form == PACKAGE_DEB)
         (void)archive_read_support_format_ar(archive);
-    if (ok && form != PACKAGE_DEB) {
+    if (ok && form != PACKAGE_DEB && how != AS_A_FILE) {
         (void)archive_read_support_format_tar(archive);
         (void)archive_read_support_format_cpio(archive);
     }
-    if (ok && form == PACKAGE_ENTRIES && zip == BY_DIRECTORY)
+    if (ok && form == PACKAGE_ENTRIES && how == BY_DIRECTORY) {
         (void)archive_read_support_format_zip_seekable(archive);
-    if (ok && form == PACKAGE_ENTRIES && zip == BY_ENTRIES)
+        (void)archive_read_support_format_7zip(archive);
+    }
+    if (ok && form == PACKAGE_ENTRIES && how == BY_ENTRIES)
         (void)archive_read_support_format_zip_streamable(archive);
     if (!ok)
         return NULL;
@@ -202,6 +213,12 @@ static bool same_names(const name_list *left, const name_list *right)
     return true;
 }
 
+/* What was met so far. */
+typedef struct package_seen {
+    name_list names; /* of a zip file */
+    bool zip, any;
+} package_seen;
+
 /* ---- entries ---- */
 
 static const char *name_of(struct archive_entry *entry)
@@ -217,7 +234,8 @@ static const char *name_of(struct archive_entry *entry)
 static const char *why_no_file(struct archive_entry *entry)
 {
     if (archive_entry_hardlink(entry))
-        return archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 ? NULL : "hard link, not followed";
+        return archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 ? NULL
+                                                                                 : "hard link, not followed";
     switch (archive_entry_filetype(entry)) {
     case AE_IFREG:
     case 0: return NULL;
@@ -258,6 +276,11 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry)
         put_text(PACKAGE_FAILED, PACKAGE_UNSUPPORTED, "is encrypted");
         return true;
     }
+    /* Of an entry without a byte there is nothing to read; of one that LZMA packed libarchive 3.6 cannot. */
+    if (archive_entry_size_is_set(entry) && archive_entry_size(entry) == 0) {
+        put_frame(PACKAGE_DONE, 0, 0, NULL, 0);
+        return true;
+    }
     while ((rc = archive_read_data_block(archive, &bytes, &size, &offset)) == ARCHIVE_OK) {
         if (offset < 0 || (uint64_t)offset < end) {
             put_text(PACKAGE_FAILED, PACKAGE_DAMAGED, "its pieces overlap");
@@ -284,18 +307,20 @@ static bool is_zip(struct archive *archive)
 }
 
 /* @return false: it has been said why there is no more of it */
-static bool send_entries(reader *in, package_form form, name_list *names, bool *zip)
+static bool send_entries(reader *in, package_form form, way how, package_seen *seen)
 {
-    struct archive *archive = open_package(in, form, BY_DIRECTORY);
+    struct archive *archive = open_package(in, form, how);
     struct archive_entry *entry;
     int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
 
-    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF &&
+           rc >= ARCHIVE_WARN) {
         const char *what = why_no_file(entry);
 
-        *zip = is_zip(archive);
-        if (*zip)
-            keep_name(names, name_of(entry));
+        seen->any = true;
+        seen->zip = is_zip(archive);
+        if (seen->zip)
+            keep_name(&seen->names, name_of(entry));
         if (what) {
             if (*what)
                 put_remark(name_of(entry), what);
@@ -310,14 +335,16 @@ static bool send_entries(reader *in, package_form form, name_list *names, bool *
     return rc == ARCHIVE_EOF;
 }
 
-/* The names that somebody sees who reads a zip file from its beginning; not whole: not to be had without unpacking all of it, or damaged. */
+/* The names that somebody sees who reads a zip file from its beginning; not whole: not to be had without
+ * unpacking all of it, or damaged. */
 static void list_again(reader *in, name_list *names)
 {
     struct archive *archive = open_package(in, PACKAGE_ENTRIES, BY_ENTRIES);
     struct archive_entry *entry;
     int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
 
-    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF &&
+           rc >= ARCHIVE_WARN) {
         if (!archive_entry_size_is_set(entry) && archive_entry_filetype(entry) == AE_IFREG) {
             names->whole = false;
             break;
@@ -336,48 +363,64 @@ static void compare_readers(reader *in, name_list *names)
     sort_names(names);
     for (size_t i = 1; i < names->count; i++)
         if (strcmp(names->name[i - 1], names->name[i]) == 0) {
-            put_text(PACKAGE_FINDING, 0, "has two entries of one name: which one is unpacked depends on the reader");
+            put_text(PACKAGE_FINDING, 0,
+                     "has two entries of one name: which one is unpacked depends on the reader");
             break;
         }
     list_again(in, &other);
     sort_names(&other);
-    if (names->whole && other.whole && !same_names(names, &other))
-        put_text(PACKAGE_FINDING, 0, "its directory and its entries name different files: what is in it depends on the reader");
+    if ((names->whole && other.whole && !same_names(names, &other)) ||
+        package_says_twice(IN, (uint64_t)in->size))
+        put_text(PACKAGE_FINDING, 0,
+                 "its directory and its entries say different things: what is in it depends on the reader");
 }
 
 static package_form form_of(const char *word)
 {
-    return strcmp(word, "entries") == 0 ? PACKAGE_ENTRIES
+    return strcmp(word, "entries") == 0  ? PACKAGE_ENTRIES
            : strcmp(word, "filter") == 0 ? PACKAGE_FILTER
            : strcmp(word, "deb") == 0    ? PACKAGE_DEB
                                          : PACKAGE_NONE;
+}
+
+/* What takes longer than the slowest of the formats is stopped. */
+static void limit_time(const reader *in)
+{
+    rlim_t seconds = TIME_FIXED + TIME_OF_MIB * (rlim_t)(in->size >> 20);
+    const struct rlimit limit = { .rlim_cur = seconds, .rlim_max = seconds + 1 };
+
+    (void)setrlimit(RLIMIT_CPU, &limit); /* lower than it may be, or as it was */
 }
 
 int main(int argc, char **argv)
 {
     static reader in;
     static const int OURS[] = { IN }, THEIRS[] = { OUT };
-    const cli_cage cage = { CLI_CAGE_NOTHING, .keep = OURS, .n_keep = 1, .out = THEIRS, .n_out = 1, .memory = MEMORY };
+    const cli_cage cage = { CLI_CAGE_NOTHING, .cpu_elsewhere = true, .keep = OURS, .n_keep = 1, .out = THEIRS,
+                            .n_out = 1,       .memory = MEMORY };
     package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
-    name_list names = { .whole = true };
+    package_seen seen = { .names = { .whole = true } };
     struct stat st;
-    bool zip = false;
 
     if (form == PACKAGE_NONE || fstat(IN, &st) != 0) {
         fputs("cuvet-package is started by cuvet\n", stderr);
         return 2;
     }
     in.size = st.st_size;
+    limit_time(&in);
     /* Before the cage: names are bytes, and times of day are of no interest. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     if (setenv("TZ", "UTC0", 1) != 0)
         return 1;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)cli_cage_enter(&cage);
-    if (!send_entries(&in, form, &names, &zip))
+    if (!send_entries(&in, form, BY_DIRECTORY, &seen))
         return 0;
-    if (zip)
-        compare_readers(&in, &names);
+    /* Zeros are a tar file without an entry, whatever is behind them. */
+    if (form == PACKAGE_FILTER && !seen.any && !send_entries(&in, form, AS_A_FILE, &seen))
+        return 0;
+    if (seen.zip)
+        compare_readers(&in, &seen.names);
     put_frame(PACKAGE_END, 0, 0, NULL, 0);
     return 0;
 }

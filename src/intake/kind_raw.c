@@ -117,7 +117,7 @@ static cv_probe_result probe_compressed(cv_span head)
     static const struct {
         uint64_t value, mask;
     } MAGICS[] = {
-#define COMPRESSED(name, value, mask) { value, mask },
+#define COMPRESSED(name, value, mask, form) { value, mask },
 #include "compressed.def"
     };
     uint64_t first = cv_u64_at(head, 0);

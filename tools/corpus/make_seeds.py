@@ -651,6 +651,26 @@ def make_serve():
     put("serve", "cut", frames(b'{"hello":{"versions":[1]}}')[:-3])
 
 
+def make_package():
+    """fuzz/target_package.c: what cuvet-package says"""
+    def frame(verb, payload=b"", cause=0, offset=0, n=None):
+        return b"cvpk" + verb + bytes([cause, 0, 0]) + struct.pack("<IIQ", len(payload) if n is None else n, 0, offset) + payload
+
+    entry = frame(b"e", b"lib/a.so") + frame(b"d", b"\x7fELF") + frame(b"d", b"tail", offset=64) + frame(b"z", offset=100)
+    put("package", "entries", entry + frame(b"e", b"empty") + frame(b"z") + frame(b"q"))
+    put("package", "remark", frame(b"r", b"link\0symbolic link, not followed") + entry + frame(b"q"))
+    put("package", "failed", frame(b"e", b"a") + frame(b"d", b"x") + frame(b"f", b"is encrypted", cause=1) + entry + frame(b"w", b"says two things") + frame(b"q"))
+    put("package", "whole-failed", entry + frame(b"f", b"is cut", cause=2))
+    put("package", "nested", frame(b"e", b"a") + frame(b"e", b"b"))
+    put("package", "backwards", frame(b"e", b"a") + frame(b"d", b"xx", offset=9) + frame(b"d", b"x", offset=3))
+    put("package", "far", frame(b"e", b"a") + frame(b"d", b"xx", offset=(1 << 63) - 2))
+    put("package", "nul", frame(b"e", b"a\0b"))
+    put("package", "long", frame(b"e", b"a", n=65537))
+    put("package", "behind", frame(b"q") + entry)
+    for name, head in (("zip", b"PK\3\4" + bytes(26)), ("tar", bytes(257) + b"ustar\x0000"), ("deb", b"!<arch>\ndebian-binary   "), ("rpm", b"\xed\xab\xee\xdb\3\0")):
+        put("package", name, head)
+
+
 def make_memberopt():
     ltoir, caller = 1 << 8, 1 << 9
     put("memberopt", "genuine", b"-v -maxrregcount=32 --compile-only --fmad false -regUsageLevel=3")
@@ -674,7 +694,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve, make_package,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))

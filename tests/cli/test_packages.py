@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packages: each file in one is an input with a name of its own, whatever it was packed with; what contradicts itself, costs too much or cannot
+be unpacked has a verdict; and what unpacks them is believed nothing."""
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import time
+import warnings
+import zipfile
+
+from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, ROOT, Skip, cuvet, equal, main, read, sample, scratch, test, write
+
+PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
+FULL = bool(os.environ.get("CV_FULL"))
+FATBIN = read("multi.fatbin")
+FILES = [("lib/multi.fatbin", FATBIN), ("lib/host.so", read("host-plain.so")), ("lib/plain.cubin", read("plain.sm_75.cubin")), ("code.py", b"import lib\n"),
+         ("empty", b""), ("lib/libdevice.a", read("archive.a")) if os.path.exists(os.path.join(ROOT, "corpus", "samples", "archive.a")) else ("x", b"x")]
+warnings.simplefilter("ignore")  # zipfile says that a name comes twice
+
+
+def needed():
+    if not os.path.exists(PROGRAM):
+        raise Skip("cuvet-package was not built (libarchive-dev, libzip-dev)")
+
+
+def zipped(files=FILES, method=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as z:
+        for name, data in files:
+            z.writestr(zipfile.ZipInfo(name), data, method)
+    return out.getvalue()
+
+
+def tarred(files=FILES, mode="w", form=tarfile.PAX_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode, format=form) as t:
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def cpio(files=FILES):
+    out = b""
+    for name, data in [*files, ("TRAILER!!!", b"")]:
+        plain = name.encode() + b"\0"
+        out += b"070701" + b"%08X" * 13 % (0, 0o100644, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(plain), 0) + plain
+        out += bytes(-len(out) % 4) + data
+        out += bytes(-len(out) % 4)
+    return out
+
+
+def ar(files):
+    out = b"!<arch>\n"
+    for name, data in files:
+        out += b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (name.encode(), 0, 0, 0, b"100644", len(data)) + data + b"\n" * (len(data) % 2)
+    return out
+
+
+def deb(packed, ending):
+    return ar([("debian-binary", b"2.0\n"), ("control.tar.gz", gzip.compress(tarred([("control", b"Package: x\n")]))), ("data.tar" + ending, packed)])
+
+
+def rpm(payload):
+    head = b"\x8e\xad\xe8\x01" + bytes(4) + struct.pack(">II", 1, 4) + struct.pack(">IIII", 1000, 6, 0, 1) + b"abc\0"
+    lead = b"\xed\xab\xee\xdb\x03\0\0\0\0\1" + b"x".ljust(66, b"\0") + b"\0\1\0\5" + bytes(16)
+    return lead + head + bytes(-len(head) % 8) + head + payload
+
+
+def packings():
+    """(name of the file, its bytes, names of the entries)"""
+    plain = [name for name, _ in FILES]
+    tar = tarred()
+    yield "stored.zip", zipped(method=zipfile.ZIP_STORED), plain
+    yield "deflated.whl", zipped(), plain
+    yield "bzip2.zip", zipped(method=zipfile.ZIP_BZIP2), plain
+    yield "lzma.zip", zipped(method=zipfile.ZIP_LZMA), plain
+    yield "plain.tar", tar, plain
+    yield "gnu.tar", tarred(form=tarfile.GNU_FORMAT), plain
+    yield "ustar.tar", tarred(form=tarfile.USTAR_FORMAT), plain
+    yield "gzip.tar.gz", gzip.compress(tar), plain
+    yield "bzip2.tar.bz2", bz2.compress(tar), plain
+    yield "xz.tar.xz", lzma.compress(tar), plain
+    yield "newc.cpio", cpio(), plain
+    yield "x.deb", deb(lzma.compress(tar), ".xz"), ["debian-binary", "control.tar.gz!/control"] + ["data.tar.xz!/" + n for n in plain]
+    yield "plain.deb", deb(tar, ""), ["debian-binary", "control.tar.gz!/control"] + ["data.tar!/" + n for n in plain]
+    yield "x.rpm", rpm(gzip.compress(cpio())), plain
+    yield "zeros.gz", gzip.compress(bytes(5000) + read("multi.fatbin")), ["data"]
+    yield "one.so.gz", gzip.compress(read("host-plain.so")), ["data"]
+    yield "image.tar", tarred([("manifest.json", b"{}"), ("blobs/sha256/ab", tar)]), ["manifest.json"] + ["blobs/sha256/ab!/" + n for n in plain]
+    if shutil.which("zstd"):
+        zst = subprocess.run(["zstd", "-q", "-c"], input=tar, stdout=subprocess.PIPE, check=True).stdout
+        yield "zstd.tar.zst", zst, plain
+        yield "x.conda", zipped([("metadata.json", b"{}"), ("pkg-x.tar.zst", zst)], zipfile.ZIP_STORED), ["metadata.json"] + ["pkg-x.tar.zst!/" + n for n in plain]
+
+
+def told(result, path):
+    """{entry: what was said of it, without its name}"""
+    out = {}
+    for o in result.objects():
+        if o["type"] in ("member", "finding", "verdict") and o["file"].startswith(path + "!/"):
+            out.setdefault(o["file"][len(path) + 2:], []).append({k: v for k, v in o.items() if k != "file"})
+    return out
+
+
+@test
+def each_entry_is_an_input():
+    """The answer about each entry is that about the file which was packed."""
+    needed()
+    alone = {name: cuvet("scan", "--format=ndjson", write(data)).objects() for name, data in FILES}
+    seen = 0
+    for name, data, entries in packings():
+        path = write(data, name)
+        for jobs in ("1", "2"):
+            r = cuvet("scan", "--format=ndjson", "-j", jobs, path)
+            equal((r.rc, r.err), (CLEAN, ""), name)
+            answers = told(r, path)
+            equal(sorted(answers), sorted(entries), name)
+            for entry in entries:
+                key = entry.rpartition("!/")[2] if entry.rpartition("!/")[2] in alone else None
+                if key:
+                    equal(answers[entry], [{k: v for k, v in o.items() if k != "file"} for o in alone[key]], name + " " + entry)
+                    seen += 1
+            whole = [o for o in r.objects("package") if o["file"] == path]
+            equal(len(whole), 1, name)
+    assert seen >= 100, seen
+
+
+@test
+def text_and_list_and_sarif():
+    needed()
+    path = write(zipped(), "x.whl")
+    r = cuvet("scan", path)
+    assert path + "!/lib/multi.fatbin: clean; 1 container" in r.out and path + ": package of %d entries\n" % len(FILES) in r.out, r.out
+    assert "code.py" not in r.out and "code.py: clean; no device code" in cuvet("scan", "--all", path).out
+    listed = cuvet("list", path)
+    assert path + "!/lib/multi.fatbin\n" in listed.out and "code.py" not in listed.out and listed.rc == CLEAN, listed.out
+    assert "%21/lib/multi.fatbin" in cuvet("scan", "--format=sarif", path).out
+    whole = cuvet("scan", "--no-packages", path)
+    assert whole.out.startswith(path + ": unsupported"), whole.out
+    folder = os.path.dirname(path)
+    assert path + "!/lib/plain.cubin: clean" in cuvet("scan", "-r", folder).out
+    with open(path, "rb") as f:
+        assert "-!/lib/plain.cubin: clean" in cuvet("scan", "-", stdin=f).out
+    assert "-!/lib/plain.cubin: clean" in cuvet("scan", "-", stdin=zipped()).out  # a pipe
+
+
+@test
+def other_commands_take_packages_as_files():
+    path = write(zipped(), "x.whl")
+    for argv in (("map", path), ("dump", path), ("select", "--arch=sm_90", path), ("link", "--arch=sm_90", path, "-o", path + ".out")):
+        assert "!/" not in cuvet(*argv).out, argv
+
+
+def field(data, near, off, value):
+    """A copy of a zip file with bytes changed in a header: of the last one that begins so."""
+    out = bytearray(data)
+    at = out.rindex(near) + off
+    out[at:at + len(value)] = value
+    return bytes(out)
+
+
+LOCAL, CENTRAL = b"PK\3\4", b"PK\1\2"
+
+
+def contradictions():
+    one = zipped([("a", FATBIN)])
+    two = zipped([("a", FATBIN), ("b", b"text")])
+    yield "two entries of one name", zipped([("a", FATBIN), ("a", b"")]), "two entries of one name"
+    yield "another name in the directory", field(one, CENTRAL, 46, b"z"), "say different things"
+    yield "another name before the entry", field(one, LOCAL, 30, b"z"), "say different things"
+    yield "another size in the directory", field(one, CENTRAL, 24, b"\1"), "say different things"
+    yield "another checksum", field(one, CENTRAL, 16, b"\1\2\3"), ""
+    yield "an entry that the directory does not have", hidden(two), "say different things"
+    yield "cut", one[:len(one) // 2], ""
+    yield "cut in the directory", one[:-30], ""
+    yield "gzip, cut", gzip.compress(tarred())[:900], ""
+    yield "xz, damaged", lzma.compress(FATBIN)[:200] + bytes(100), ""
+    tar, second = tarred([("a", FATBIN), ("b", b"x" * 600)]), 512 + len(FATBIN) + -len(FATBIN) % 512
+    yield "tar, a damaged header", tar[:second + 100] + b"\1" * 60 + tar[second + 160:], ""
+    yield "tar, cut", tar[:second + 700], ""
+
+
+def hidden(data):
+    """Without the last entry of the directory, whose bytes stay."""
+    at, end = data.rindex(CENTRAL), data.rindex(b"PK\5\6")
+    tail = bytearray(data[end:])
+    count, = struct.unpack_from("<H", tail, 8)
+    size, = struct.unpack_from("<I", tail, 12)
+    struct.pack_into("<HHI", tail, 8, count - 1, count - 1, size - (end - at))
+    return data[:at] + bytes(tail)
+
+
+@test
+def what_contradicts_itself_is_malformed():
+    needed()
+    for name, data, text in contradictions():
+        r = cuvet("scan", "--format=ndjson", write(data, "x"))
+        equal(r.rc, FINDINGS, name + r.err)
+        reasons = [o.get("reason", "") for o in r.objects("verdict") if o["verdict"] == "malformed"]
+        assert reasons and any(text in reason for reason in reasons), (name, r.out)
+    for legal in (zipped([("a", FATBIN), ("b", FATBIN)]), zipped([]), tarred([]), streamed()):
+        equal(cuvet("scan", write(legal, "x")).rc, CLEAN, "a legal neighbour")
+
+
+def streamed():
+    """A zip file of somebody who did not know the sizes when he began: they stand behind the entries."""
+    class Pipe(io.RawIOBase):
+        def __init__(self):
+            self.data = b""
+
+        def writable(self):
+            return True
+
+        def write(self, piece):
+            self.data += bytes(piece)
+            return len(piece)
+
+    out = Pipe()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in FILES:
+            z.writestr(name, data)
+    return out.data
+
+
+@test
+def what_nobody_can_unpack_is_unsupported():
+    needed()
+    one = zipped([("a", FATBIN)])
+    for data in (field(field(one, LOCAL, 6, b"\1"), CENTRAL, 8, b"\1"), field(field(one, LOCAL, 8, b"\x63"), CENTRAL, 10, b"\x63")):
+        r = cuvet("scan", "--format=ndjson", write(data, "x"))
+        verdicts = {o["file"].rpartition("!/")[2]: o["verdict"] for o in r.objects("verdict")}
+        equal(verdicts["a"], "unsupported", r.out)
+
+
+@test
+def bombs_end_at_limits():
+    needed()
+    zeros = bytes(1 << 20)
+    nested = FATBIN
+    for depth in range(8):
+        nested = zipped([("i%d" % depth, nested)])
+    sparse = io.BytesIO()
+    with tarfile.open(fileobj=sparse, mode="w", format=tarfile.GNU_FORMAT) as t:  # a file of 8 GiB that is one hole
+        info = tarfile.TarInfo("hole")
+        info.type = tarfile.GNUTYPE_SPARSE
+        info.size = 0
+        head = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+        struct.pack_into("12s12s", head, 386, b"%011o\0" % (8 << 30), b"%011o\0" % 0)
+        head[483:495] = b"%011o\0" % (8 << 30)
+        head[148:156] = b"        "
+        head[148:156] = b"%06o\0 " % sum(head)
+        sparse.write(bytes(head))
+    overlapping = zipped([("a%d" % i, zeros) for i in range(3)])
+    for name, data, extra in (
+            ("nested", nested, []),
+            ("zeros", gzip.compress(zeros * 40), ["--limit=budget=16M", "--limit=ratio=8"]),
+            ("zeros in zip", zipped([("z", zeros * 40)]), ["--limit=budget=16M", "--limit=ratio=8"]),
+            ("many", zipped([("a%d" % i, b"") for i in range(300)]), ["--limit=containers=100"]),
+            ("large entry", zipped([("z", zeros * 3)]), ["--limit=input=2M"]),
+            ("sparse", sparse.getvalue(), []),
+            ("total", overlapping, ["--limit=budget=2M", "--limit=total=2M"]),
+            ("dictionary", lzma.compress(FATBIN, lzma.FORMAT_XZ, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30, "preset": 0}]) if FULL else nested, [])):
+        begun = time.monotonic()
+        r = cuvet("scan", "--format=ndjson", *extra, write(data, "x"))
+        equal(r.rc, LIMIT, name + ": " + r.err)
+        assert any(o["verdict"] == "limit" and ("limit" in o["reason"] or "allocate" in o["reason"]) for o in r.objects("verdict")), (name, r.out)
+        assert time.monotonic() - begun < 60, name
+
+
+@test
+def names_are_text():
+    """Nothing is written by a name, and a name that leaves, or writes on a terminal, is one like others."""
+    needed()
+    d = scratch()
+    path = write(zipped([("../../../../tmp/leaves", FATBIN), ("/tmp/absolute", FATBIN), ("a\nb\x1b[31mred", FATBIN), ("n" * 60000, FATBIN), ("\udcff".encode(
+        "utf-8", "surrogateescape").decode("latin-1"), FATBIN)]), "x.zip", d)
+    r = cuvet("scan", path, cwd=d)
+    equal(r.rc, CLEAN, r.err)
+    assert "a\\x0ab\\x1b[31mred: clean" in r.out and "x.zip!/../../../../tmp/leaves: clean" in r.out, r.out[:500]
+    equal(os.listdir(d), ["x.zip"])
+    assert not os.path.exists("/tmp/leaves") and not os.path.exists("/tmp/absolute")
+
+
+@test
+def links_and_devices_are_said():
+    needed()
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for name, kind, to in (("l", tarfile.SYMTYPE, "/etc/passwd"), ("h", tarfile.LNKTYPE, "f"), ("d", tarfile.CHRTYPE, ""), ("p", tarfile.FIFOTYPE, ""), ("s", tarfile.DIRTYPE, "")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, to
+            t.addfile(info)
+        info = tarfile.TarInfo("f")
+        info.size = len(FATBIN)
+        t.addfile(info, io.BytesIO(FATBIN))
+    path = write(out.getvalue(), "x.tar")
+    r = cuvet("scan", path)
+    equal(r.rc, CLEAN)
+    for text in ("!/l: symbolic link, not followed", "!/h: hard link, not followed", "!/d: special file, skipped", "!/p: special file, skipped"):
+        assert text in r.err, r.err
+    assert path + ": package of 1 entry" in r.out
+
+
+# --- what unpacks is taken over ----------------------------------------------------------------------------
+
+MARK = b"cvpk"
+
+
+def frame(verb, payload=b"", cause=0, offset=0, n=None):
+    return MARK + verb + bytes([cause, 0, 0]) + struct.pack("<IIQ", len(payload) if n is None else n, 0, offset) + payload
+
+
+def impostor(said, ends="exit 0"):
+    """The command beside a cuvet-package that says these bytes and ends so."""
+    d = scratch()
+    command = os.path.join(d, "cuvet")
+    shutil.copy(CUVET, command)
+    write(said, "said", d)
+    with open(os.path.join(d, "cuvet-package"), "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\ncat '%s/said' >&3\n%s\n" % (d, ends))
+    os.chmod(os.path.join(d, "cuvet-package"), 0o755)
+    return command
+
+
+def by_impostor(said, ends="exit 0", *more):
+    command = impostor(said, ends)
+    return subprocess.run([command, "scan", "--format=ndjson", *more, write(zipped(), "x.whl")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=100, check=False)
+
+
+GOOD = frame(b"e", b"f") + frame(b"d", FATBIN) + frame(b"z", offset=len(FATBIN))
+
+
+@test
+def nothing_is_believed():
+    """Whoever takes cuvet-package over can say names and bytes, and no more: what does not follow the protocol ends with it, as a finding."""
+    needed()
+    right = by_impostor(GOOD + frame(b"q"))
+    assert right.returncode == CLEAN and b'x.whl!/f"' in right.stdout and b'"members":8' in right.stdout, right
+    for name, said in (
+            ("nothing", b""),
+            ("no end", GOOD),
+            ("a mark of others", b"nope" + GOOD[4:] + frame(b"q")),
+            ("an unknown verb", GOOD + frame(b"X") + frame(b"q")),
+            ("data without an entry", frame(b"d", b"x") + frame(b"q")),
+            ("an entry in an entry", frame(b"e", b"f") + frame(b"e", b"g") + frame(b"q")),
+            ("an end in an entry", frame(b"e", b"f") + frame(b"q")),
+            ("a name with a NUL", frame(b"e", b"f\0g") + frame(b"z") + frame(b"q")),
+            ("no name", frame(b"e") + frame(b"z") + frame(b"q")),
+            ("a name that is too long", frame(b"e", b"n" * 70000) + frame(b"z") + frame(b"q")),
+            ("backwards", frame(b"e", b"f") + frame(b"d", b"xx", offset=10) + frame(b"d", b"x", offset=5) + frame(b"z", offset=12) + frame(b"q")),
+            ("an end before the data", frame(b"e", b"f") + frame(b"d", b"xx") + frame(b"z", offset=1) + frame(b"q")),
+            ("an offset without end", frame(b"e", b"f") + frame(b"d", b"xx", offset=(1 << 64) - 1) + frame(b"q")),
+            ("a negative size", frame(b"e", b"f") + frame(b"z", offset=1 << 63) + frame(b"q")),
+            ("more data than a frame has", frame(b"e", b"f") + frame(b"d", b"x" * 100, n=1 << 31)),
+            ("an unknown cause", frame(b"f", b"why", cause=9)),
+            ("a remark without a text", frame(b"r", b"name") + frame(b"q")),
+            ("a cut frame", GOOD + frame(b"q")[:7])):
+        r = by_impostor(said)
+        assert r.returncode == FINDINGS and b"was lost over it" in r.stdout, (name, r)
+    for name, said, rc in (
+            ("a hole of 9 EB", frame(b"e", b"f") + frame(b"z", offset=(1 << 63) - 1) + frame(b"q"), LIMIT),
+            ("a terabyte", frame(b"e", b"f") + frame(b"d", b"x", offset=1 << 40) + frame(b"q"), LIMIT),
+            ("failed", frame(b"f", b"for a reason") + frame(b"q"), FINDINGS),
+            ("an entry that failed", frame(b"e", b"f") + frame(b"f", b"for a reason", cause=1) + frame(b"q"), CLEAN)):
+        r = by_impostor(said)
+        assert r.returncode == rc, (name, r)
+
+
+@test
+def a_crash_is_a_finding():
+    needed()
+    r = by_impostor(GOOD, "kill -SEGV $$")
+    assert r.returncode == FINDINGS and b"signal 11" in r.stdout and b'x.whl!/f"' in r.stdout, r
+    r = by_impostor(GOOD, "kill -XCPU $$")
+    assert r.returncode == LIMIT and b"processor time" in r.stdout, r
+
+
+@test
+def no_room():
+    """A folder for temporary files that is not there: large entries are an error, and said."""
+    needed()
+    path = write(zipped([("large", bytes(3 << 20)), ("small", FATBIN)]), "x.zip")
+    r = cuvet("scan", path, env={"TMPDIR": "/no/such/folder"})
+    equal(r.rc, IO)
+    assert "cannot be copied to a temporary file" in r.err and "large" in r.err, r.err
+
+
+@test
+def without_the_program():
+    d = scratch()
+    command = os.path.join(d, "cuvet")
+    shutil.copy(CUVET, command)
+    path = write(zipped(), "x.whl")
+    r = subprocess.run([command, "scan", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if b"package of" in r.stdout:
+        raise Skip("cuvet-package is installed on this machine")
+    assert b"there is no cuvet-package" in r.stderr and b": unsupported" in r.stdout and r.returncode == CLEAN, r
+
+
+@test
+def mutants():
+    """Damaged packages: a verdict for each, the command is not lost, and nothing is written anywhere."""
+    needed()
+    rng = random.Random(11)
+    d = scratch()
+    kinds = [(name, data) for name, data, _ in packings()]
+    for turn in range(2000 if FULL else 60):
+        name, data = kinds[turn % len(kinds)]
+        out = bytearray(data[:rng.randrange(len(data)) if rng.random() < .2 else len(data)])
+        for _ in range(rng.choice((1, 1, 2, 5, 20))):
+            if out:
+                at = rng.randrange(min(len(out), 600)) if rng.random() < .5 else rng.randrange(len(out))
+                out[at] = rng.randrange(256)
+        path = write(bytes(out), name, d)
+        r = cuvet("scan", "--format=ndjson", path)
+        assert r.rc in (CLEAN, FINDINGS, LIMIT) and r.objects(), (turn, name, r.rc, r.err)
+        os.unlink(path)
+    equal(os.listdir(d), [])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
