@@ -43,6 +43,8 @@ typedef struct package {
     const char *name;
     uint32_t depth;
     uint64_t count;
+    bool judged; /* something was said of it that counts … */
+    bool said;   /* … or does not */
     int pipe;
     pid_t child;
     package_state state;
@@ -53,7 +55,7 @@ typedef struct package {
     bool small;
 } package;
 
-static void walk_package(package_walk *walk, const char *name, int fd, package_form form, uint32_t depth);
+static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth);
 
 package_form cli_package_form(int fd)
 {
@@ -254,8 +256,8 @@ static bool end_entry(package *pack, const package_frame *frame)
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);
-    } else {
-        walk_package(walk, pack->entry, pack->fd, form, pack->depth + 1);
+    } else if (!walk_package(walk, &found, form, pack->depth + 1)) {
+        pack->fd = -1; /* it is handed on */
     }
     pack->count++;
     drop_entry(pack);
@@ -266,7 +268,8 @@ static int rc_of(uint8_t cause)
 {
     static const int RC[] = { [PACKAGE_DAMAGED] = CLI_X_FINDINGS,
                               [PACKAGE_UNSUPPORTED] = CLI_X_CLEAN,
-                              [PACKAGE_MEMORY] = CLI_X_LIMIT };
+                              [PACKAGE_MEMORY] = CLI_X_LIMIT,
+                              [PACKAGE_OTHER] = CLI_X_CLEAN };
 
     return RC[cause];
 }
@@ -274,9 +277,16 @@ static int rc_of(uint8_t cause)
 static bool say_failed(package *pack, const package_frame *frame, const char *text)
 {
     bool entry = pack->entry != NULL;
+    const cli_found remark = { .name = pack->name, .why = text, .remark = true, .fd = -1 };
 
-    fail(pack->walk, entry ? pack->entry : pack->name, text, rc_of(frame->cause));
-    pack->count += entry;
+    if (frame->cause == PACKAGE_OTHER || (!entry && pack->count == 0 && frame->cause != PACKAGE_MEMORY)) {
+        give(pack->walk, &remark); /* no package after all: its verdict is that of a file */
+        pack->said = true;
+    } else {
+        fail(pack->walk, entry ? pack->entry : pack->name, text, rc_of(frame->cause));
+        pack->judged = true;
+        pack->count += entry;
+    }
     drop_entry(pack);
     return entry;
 }
@@ -303,7 +313,10 @@ static bool take_frame(package *pack, const package_frame *frame)
     case PACKAGE_DONE: return end_entry(pack, frame);
     case PACKAGE_FAILED: return say_failed(pack, frame, text);
     case PACKAGE_REMARK: say_remark(pack, text); break;
-    case PACKAGE_FINDING: fail(pack->walk, pack->name, text, CLI_X_FINDINGS); break;
+    case PACKAGE_FINDING:
+        pack->judged = true;
+        fail(pack->walk, pack->name, text, CLI_X_FINDINGS);
+        break;
     case PACKAGE_END: return false;
     }
     return !pack->walk->stop;
@@ -377,10 +390,11 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     return rc;
 }
 
-static void say_lost(const package *pack, int status)
+static void say_lost(package *pack, int status)
 {
     char text[96];
 
+    pack->judged = true;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
         fail(pack->walk, pack->name, "unpacking it takes too much processor time", CLI_X_LIMIT);
         return;
@@ -404,6 +418,7 @@ static void run(package *pack, int fd, package_form form)
             (void)close(end[0]); /* nothing comes */
     }
     if (error) {
+        pack->judged = true;
         fail(pack->walk, pack->name, strerror(error), CLI_X_IO);
         return;
     }
@@ -420,15 +435,27 @@ static void run(package *pack, int fd, package_form form)
         say_lost(pack, status);
 }
 
-static void walk_package(package_walk *walk, const char *name, int fd, package_form form, uint32_t depth)
+/* A package that nothing came out of, and nothing was said of, is a file like others. @return false: then it
+ * was handed on, and taken */
+static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth)
 {
-    package pack = { .walk = walk, .name = name, .depth = depth, .fd = -1, .pipe = -1 };
-    cli_found found = { .name = name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
+    package pack = { .walk = walk, .name = found->name, .depth = depth, .fd = -1, .pipe = -1 };
+    cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
+    const cli_found remark = { .name = found->name, .why = "has no entry", .remark = true, .fd = -1 };
+    cli_found plain = *found;
 
-    run(&pack, fd, form);
-    found.size = pack.count;
+    run(&pack, found->fd, form);
+    if (pack.count == 0 && !pack.judged && !walk->beyond) {
+        if (!pack.said)
+            give(walk, &remark);
+        plain.what = CLI_ENTRY; /* and not asked again */
+        give(walk, &plain);
+        return false;
+    }
+    end.size = pack.count;
     if (!walk->stop)
-        give(walk, &found);
+        give(walk, &end);
+    return true;
 }
 
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found)
@@ -436,14 +463,14 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
     const cuvet_limits *limits = &args->limits;
     uint64_t by_ratio = found->size > UINT64_MAX / limits->ratio ? UINT64_MAX : found->size * limits->ratio;
     package_walk walk = { .args = args, .fn = fn, .user = user, .program = find_program() };
-    cli_found whole = *found;
+    bool opened = false;
 
     /* Small packages may hold as much as any file may be unpacked to. */
     walk.most = by_ratio > limits->budget ? by_ratio : limits->budget;
     walk.most = walk.most < limits->total ? walk.most : limits->total;
     walk.buffer = walk.program ? malloc(PACKAGE_DATA_MOST + 1) : NULL;
     if (walk.buffer) {
-        walk_package(&walk, found->name, found->fd, cli_package_form(found->fd), 0);
+        opened = walk_package(&walk, found, cli_package_form(found->fd), 0);
     } else {
         const cli_found remark = { .name = found->name,
                                    .why = walk.program
@@ -451,14 +478,14 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
                                               : "is a package, and not opened: there is no cuvet-package",
                                    .remark = true,
                                    .fd = -1 };
+        cli_found plain = *found;
 
+        plain.what = CLI_ENTRY; /* like any file, and not asked again */
         give(&walk, &remark);
-        whole.what = CLI_ENTRY; /* like any file, and not asked again */
-        give(&walk, &whole);
-        return !walk.stop;
+        give(&walk, &plain);
     }
     free(walk.buffer);
-    if (found->owned)
+    if (opened && found->owned)
         (void)close(found->fd); /* read only: nothing can be lost */
     return !walk.stop;
 }

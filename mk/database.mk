@@ -6,7 +6,7 @@
 .PHONY: compile_commands.json
 
 DATABASE      := $(BUILD)/compile_commands.json
-DATABASE_SRCS := $(LIB_SRCS) $(CLI_SRCS) $(call find_c,cli/filter cli/worker cli/package compat tests fuzz bench examples)
+DATABASE_SRCS := $(sort $(LIB_SRCS) $(CLI_SRCS) $(call find_c,cli/filter cli/worker cli/package compat tests fuzz bench examples))
 # What only writes dependencies has no place here, and clang must not stumble over a warning that only gcc knows.
 DATABASE_BASE  = $(filter-out -MMD -MP $(CV_MAP),$(CV_BASE)) $(CFLAGS) -Wno-unknown-warning-option -Iinclude
 database_lib   = $(CV_WARN) $(DATABASE_BASE) -Isrc -Ispec

@@ -30,6 +30,7 @@ typedef enum package_cause {
     PACKAGE_DAMAGED,
     PACKAGE_UNSUPPORTED,
     PACKAGE_MEMORY,
+    PACKAGE_OTHER, /* a stream that ends in the middle: a file of other data, which begins like one */
     PACKAGE_N_CAUSE
 } package_cause;
 

@@ -217,6 +217,8 @@ static bool same_names(const name_list *left, const name_list *right)
 typedef struct package_seen {
     name_list names; /* of a zip file */
     bool zip, any;
+    package_cause cause; /* of its end before all of it was read */
+    char why[PACKAGE_TEXT_MOST];
 } package_seen;
 
 /* ---- entries ---- */
@@ -249,6 +251,8 @@ static package_cause cause_of(struct archive *archive, int rc)
 {
     if (archive_errno(archive) == ENOMEM)
         return PACKAGE_MEMORY;
+    if (archive_format(archive) == ARCHIVE_FORMAT_RAW)
+        return PACKAGE_OTHER;
     return rc == ARCHIVE_FAILED ? PACKAGE_UNSUPPORTED : PACKAGE_DAMAGED;
 }
 
@@ -306,7 +310,27 @@ static bool is_zip(struct archive *archive)
     return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
 }
 
-/* @return false: it has been said why there is no more of it */
+/* A stream that nothing could be unpacked of is handed on as it is, as if it were what is in it; zeros behind
+ * the first four bytes of a zip file are an entry without a name. */
+static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form, way how)
+{
+    const char *name = archive_entry_pathname(entry);
+
+    if (how == BY_ENTRIES && name && !*name)
+        return false;
+    return form != PACKAGE_FILTER || archive_format(archive) != ARCHIVE_FORMAT_RAW ||
+           archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
+}
+
+static void keep_reason(package_seen *seen, struct archive *archive)
+{
+    const char *text = archive ? archive_error_string(archive) : "out of memory";
+
+    seen->cause = archive ? cause_of(archive, ARCHIVE_FATAL) : PACKAGE_MEMORY;
+    snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
+}
+
+/* @return false: there is no more of it, for the reason that is kept */
 static bool send_entries(reader *in, package_form form, way how, package_seen *seen)
 {
     struct archive *archive = open_package(in, form, how);
@@ -317,6 +341,11 @@ static bool send_entries(reader *in, package_form form, way how, package_seen *s
            rc >= ARCHIVE_WARN) {
         const char *what = why_no_file(entry);
 
+        if (!is_unpacked(archive, entry, form, how)) {
+            archive_set_error(archive, EILSEQ, "is not what it begins like");
+            rc = ARCHIVE_FATAL;
+            break;
+        }
         seen->any = true;
         seen->zip = is_zip(archive);
         if (seen->zip)
@@ -329,10 +358,26 @@ static bool send_entries(reader *in, package_form form, way how, package_seen *s
         }
     }
     if (rc != ARCHIVE_EOF)
-        put_text(PACKAGE_FAILED, archive ? cause_of(archive, ARCHIVE_FATAL) : PACKAGE_MEMORY,
-                 archive ? archive_error_string(archive) : "out of memory");
+        keep_reason(seen, archive);
     (void)archive_read_free(archive); /* nothing is written by it */
     return rc == ARCHIVE_EOF;
+}
+
+/* In all ways that make something of it. */
+static bool send_package(reader *in, package_form form, package_seen *seen)
+{
+    bool whole = send_entries(in, form, BY_DIRECTORY, seen);
+
+    /* Zeros are a tar file without an entry, whatever is behind them. */
+    if (whole && form == PACKAGE_FILTER && !seen->any)
+        return send_entries(in, form, AS_A_FILE, seen);
+    if (whole || form != PACKAGE_ENTRIES || seen->any)
+        return whole;
+    /* A zip file without its end is none for some, and for others has entries. */
+    whole = send_entries(in, form, BY_ENTRIES, seen);
+    if (whole && seen->any)
+        put_text(PACKAGE_FINDING, 0, "has no directory: whether anything is in it depends on the reader");
+    return whole;
 }
 
 /* The names that somebody sees who reads a zip file from its beginning; not whole: not to be had without
@@ -399,7 +444,7 @@ int main(int argc, char **argv)
     const cli_cage cage = { CLI_CAGE_NOTHING, .cpu_elsewhere = true, .keep = OURS, .n_keep = 1, .out = THEIRS,
                             .n_out = 1,       .memory = MEMORY };
     package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
-    package_seen seen = { .names = { .whole = true } };
+    static package_seen seen = { .names = { .whole = true } };
     struct stat st;
 
     if (form == PACKAGE_NONE || fstat(IN, &st) != 0) {
@@ -414,11 +459,10 @@ int main(int argc, char **argv)
         return 1;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)cli_cage_enter(&cage);
-    if (!send_entries(&in, form, BY_DIRECTORY, &seen))
+    if (!send_package(&in, form, &seen)) {
+        put_text(PACKAGE_FAILED, seen.cause, seen.why);
         return 0;
-    /* Zeros are a tar file without an entry, whatever is behind them. */
-    if (form == PACKAGE_FILTER && !seen.any && !send_entries(&in, form, AS_A_FILE, &seen))
-        return 0;
+    }
     if (seen.zip)
         compare_readers(&in, &seen.names);
     put_frame(PACKAGE_END, 0, 0, NULL, 0);

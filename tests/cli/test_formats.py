@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The three formats: each is valid, and all of them tell the same."""
 import hashlib
+import io
 import json
 import os
 import re
 import sys
 import urllib.parse
+import zipfile
 
-from lib_cli import (CLEAN, FINDINGS, IO, ROOT, Skip, bad_container, cuvet, damaged_member, edited, equal,
-                     main, packed_cubin, sample, samples, scratch, test, write)
+from lib_cli import (CLEAN, CUVET, FINDINGS, IO, ROOT, Skip, bad_container, cuvet, damaged_member, edited, equal,
+                     main, packed_cubin, read, sample, samples, scratch, test, write)
 
 SCHEMA = os.path.join(ROOT, "..", "shared", "data", "sarif-schema-2.1.0.json")
 MEMBER = {"schema", "type", "file", "path", "kind", "arch", "stored_size", "size", "compression"}
@@ -84,9 +86,15 @@ def the_manual_names_all_members():
         return set(re.findall(r"\w+", text)) | (words(as_of[1], kind) if as_of else set())
 
     many = inputs() + [os.path.join(ROOT, "corpus", "hostile", f) for f in sorted(os.listdir(os.path.join(ROOT, "corpus", "hostile")))[::9]]
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w") as z:
+        z.writestr("multi.fatbin", read("multi.fatbin"))
+    whole = write(package.getvalue(), "x.whl")
+    if not os.path.exists(os.path.join(os.path.dirname(CUVET), "cuvet-package")):  # was not built
+        told = {row: members for row, members in told.items() if row[1] != "package"}
     runs = {
-        "scan": [["scan", *many]],
-        "list": [["list", "--kernels", "--resources", "--demangle", *many]],
+        "scan": [["scan", *many, whole]],
+        "list": [["list", "--kernels", "--resources", "--demangle", *many, whole]],
         "dump": [["dump", p] for p in many] + [["dump", "--data", p] for p in samples()],
         "map": [["map", p] for p in many],
         "select": [["select", "--arch=sm_90", p] for p in many],

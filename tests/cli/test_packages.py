@@ -183,8 +183,8 @@ def contradictions():
     yield "an entry that the directory does not have", hidden(two), "say different things"
     yield "cut", one[:len(one) // 2], ""
     yield "cut in the directory", one[:-30], ""
-    yield "gzip, cut", gzip.compress(tarred())[:900], ""
-    yield "xz, damaged", lzma.compress(FATBIN)[:200] + bytes(100), ""
+    yield "tar.gz, cut", gzip.compress(tarred([("a", FATBIN), ("b", random.Random(1).randbytes(300000))]))[:-5000], ""
+    yield "without a directory", two[:two.index(CENTRAL)], ""
     tar, second = tarred([("a", FATBIN), ("b", b"x" * 600)]), 512 + len(FATBIN) + -len(FATBIN) % 512
     yield "tar, a damaged header", tar[:second + 100] + b"\1" * 60 + tar[second + 160:], ""
     yield "tar, cut", tar[:second + 700], ""
@@ -230,6 +230,21 @@ def streamed():
         for name, data in FILES:
             z.writestr(name, data)
     return out.data
+
+
+@test
+def what_is_no_package_is_a_file():
+    """Data may begin like a package: where nothing comes out its verdict is that of the file, and why is said."""
+    needed()
+    noise = random.Random(3).randbytes(3000)
+    for data in (gzip.compress(FATBIN)[:900], lzma.compress(FATBIN)[:200] + bytes(100), b"\x1f\x8b\x08\0" + noise, b"PK\3\4" + noise, bytes(257) + b"ustar" + noise, b"070701" + noise,
+                 bytes.fromhex("04224d1840") + noise, bytes.fromhex("377abcaf271c0000") + bytes(60), b"\xed\xab\xee\xdb" + noise, b"!<arch>\ndebian-binary" + noise):
+        path = write(data, "x")
+        r, plain = cuvet("scan", "--format=ndjson", path), cuvet("scan", "--format=ndjson", "--no-packages", path)
+        assert r.rc == plain.rc and path in r.err, (data[:8], r.out, r.err)
+        equal(r.objects("verdict"), plain.objects("verdict"), repr(data[:8]))
+    hidden_cubin = bytes(257) + b"ustar" + bytes(10) + read("plain.sm_75.cubin")
+    assert cuvet("scan", write(hidden_cubin, "x")).out.count("1 image") == 1
 
 
 @test
@@ -371,7 +386,8 @@ def nothing_is_believed():
     for name, said, rc in (
             ("a hole of 9 EB", frame(b"e", b"f") + frame(b"z", offset=(1 << 63) - 1) + frame(b"q"), LIMIT),
             ("a terabyte", frame(b"e", b"f") + frame(b"d", b"x", offset=1 << 40) + frame(b"q"), LIMIT),
-            ("failed", frame(b"f", b"for a reason") + frame(b"q"), FINDINGS),
+            ("failed at once", frame(b"f", b"for a reason"), CLEAN),
+            ("failed later", GOOD + frame(b"f", b"for a reason"), FINDINGS),
             ("an entry that failed", frame(b"e", b"f") + frame(b"f", b"for a reason", cause=1) + frame(b"q"), CLEAN)):
         r = by_impostor(said)
         assert r.returncode == rc, (name, r)
