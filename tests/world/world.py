@@ -98,10 +98,10 @@ class File:
         self.found = collections.Counter()  # (path of the member or container, rule, severity)
 
 
-def scanned(cuvet, folder, jobs, log):
-    """{path: File} of one run over a folder, which may say very much: it goes to disk and is read line by line."""
+def scanned(cuvet, folder, jobs, log, what="."):
+    """{path: File} of one run over a folder, or over a package in it, which may say very much: it goes to disk and is read line by line."""
     with open(log, "wb") as f:
-        p = subprocess.run([cuvet, "scan", "-r", "-j%d" % jobs, "--format=ndjson", EVERY, "."], stdout=f, cwd=folder,
+        p = subprocess.run([cuvet, "scan", "-r", "-j%d" % jobs, "--format=ndjson", EVERY, what], stdout=f, cwd=folder,
                            stderr=subprocess.PIPE, check=False)
     if p.returncode not in (0, 1, 4):
         sys.exit("world: cuvet scan ended with %d: %s" % (p.returncode, p.stderr.decode("utf-8", "replace")[:500]))
@@ -122,6 +122,22 @@ def scanned(cuvet, folder, jobs, log):
             else:
                 file.verdict = o
     return files
+
+
+def same_packed(args, world, name, path, files, log):
+    """The wheel as it is: each entry is judged as the file that was unpacked from it."""
+    if not os.path.exists(os.path.join(os.path.dirname(args.cuvet), "cuvet-package")):
+        print("SKIPPED: %s is not scanned as a package: cuvet-package was not built" % name, flush=True)
+        return
+    packed = scanned(args.cuvet, os.path.dirname(path), args.jobs, log, "./" + os.path.basename(path))
+    prefix = "./" + os.path.basename(path) + "!/"
+    told = {"./" + file[len(prefix):]: (o.verdict["verdict"], o.found, {p: (m["kind"], m["size"]) for p, m in o.members.items()})
+            for file, o in packed.items()}
+    for file, o in files.items():
+        want = (o.verdict["verdict"], o.found, {p: (m["kind"], m["size"]) for p, m in o.members.items()})
+        if told.pop(file, None) != want:
+            world.bad.append("%s: %s is another thing in the wheel than unpacked" % (name, file))
+    world.bad += ["%s: %s is in the wheel alone" % (name, file) for file in told]
 
 
 def seconds(cuvet, folder, jobs):
@@ -331,6 +347,7 @@ def one(args, world, name, version, path, tool):
         took = seconds(args.cuvet, folder, args.jobs)
         dumps = cuobjdump.compare(args.cuvet, tool, folder, files, where)
         world.add(name, version, files, took, dumps)
+        same_packed(args, world, name, path, files, os.path.join(where, "packed"))
         row = world.rows[-1]
         print("%-24s %6d members  %8.2f s  %9d errors  %7d warnings  %d unsupported" % (
             name, row["members"], took, row["error"], row["warning"], row["verdicts"]["unsupported"]), flush=True)
