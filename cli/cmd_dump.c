@@ -214,7 +214,8 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 {
     const dump_run *run = user;
 
-    if (result->sum.members + result->sum.images == 0 && !result->why)
+    /* most entries of a package have none */
+    if (session->in->what == CLI_INPUT && result->sum.members + result->sum.images == 0 && !result->why)
         cli_complain(session->in->name, "no device code found");
     (void)run;
 }

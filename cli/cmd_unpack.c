@@ -68,7 +68,8 @@ static void piece_name(const unpack_run *unpack, const cli_session *session, con
             flat[count++] = *at == '/' ? '-' : *at;
     }
     flat[count] = '\0';
-    if (session->args->n_operands > 1 || session->args->value[CLI_O_FILES_FROM]) {
+    if (session->args->n_operands > 1 || session->args->value[CLI_O_FILES_FROM] ||
+        session->in->what == CLI_ENTRY) {
         safe_base(session->in->name, base, sizeof(base) - 1);
         base[strlen(base) + 1] = '\0';
         base[strlen(base)] = '-';
@@ -150,7 +151,8 @@ static void on_begin(void *user, const cli_session *session)
 static void on_end(void *user, const cli_session *session, const cli_result *result)
 {
     (void)user;
-    cli_point_to_scan(session, &result->sum);
+    if (session->in->what != CLI_PACKAGE)
+        cli_point_to_scan(session, &result->sum);
 }
 
 /* The directory is opened once, for the porter; every name is a single component below that descriptor,

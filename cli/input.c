@@ -148,12 +148,16 @@ static bool split_process(input_queue *queue, const cli_found *found)
 }
 
 /* Packages are for commands that look at any number of inputs. */
+static bool opens_packages(const cli_args *args)
+{
+    return (args->command == CLI_C_SCAN || args->command == CLI_C_LIST || args->command == CLI_C_UNPACK ||
+            args->command == CLI_C_DUMP) &&
+           !args->set[CLI_O_NO_PACKAGES];
+}
+
 static bool is_package(const input_queue *queue, const cli_found *found)
 {
-    const cli_args *args = queue->args;
-
-    return found->fd >= 0 && found->what == CLI_INPUT && !args->set[CLI_O_NO_PACKAGES] &&
-           (args->command == CLI_C_SCAN || args->command == CLI_C_LIST) &&
+    return found->fd >= 0 && found->what == CLI_INPUT && opens_packages(queue->args) &&
            cli_package_form(found->fd) != PACKAGE_NONE;
 }
 

@@ -165,21 +165,24 @@ static bool writes_files(const cli_cage *cage, const standard_streams *streams)
            (streams->known[STDERR_FILENO] && S_ISREG(streams->st[STDERR_FILENO].st_mode));
 }
 
-/* Descriptors that may still come: the limit is about the number of the next one, which is the lowest that is
- * free. */
+/* Descriptors that may still come: the limit is about their numbers, and each gets the lowest that is free. */
 static uint64_t descriptors(const cli_cage *cage)
 {
     uint64_t incoming = cage->channel < 0 ? 0 : cage->incoming ? cage->incoming : 1;
     uint64_t more = (cage->porter >= 0 && cage->folder ? 1u : 0u) + incoming;
-    int next = fcntl(STDIN_FILENO, F_DUPFD, 0);
+    int next = STDIN_FILENO;
 
-    if (next >= 0)
-        (void)close(next);
     if (more == 0)
         return cage->broker >= 0
                    ? 1
                    : 0; /* poll() does not look at more than that; the first is standard input */
-    return next < 0 ? UINT64_MAX : (uint64_t)next + more;
+    for (uint64_t i = 0; i < more; i++) {
+        next = fcntl(STDIN_FILENO, F_DUPFD, next);
+        if (next < 0)
+            return UINT64_MAX;
+        (void)close(next++);
+    }
+    return (uint64_t)next;
 }
 
 static bool limit_resources(const cli_cage *cage, const standard_streams *streams)

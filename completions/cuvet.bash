@@ -58,8 +58,8 @@ _cuvet()
             case $command in
             scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             list) words='--format --recursive --no-packages --files-from --kernels --resources --arch --kind --member --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            unpack) words='--files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            dump) words='--files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
+            unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            dump) words='--no-packages --files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;

@@ -155,9 +155,38 @@ def text_and_list_and_sarif():
 
 
 @test
+def unpack_and_dump():
+    """What comes out is what comes out of the files; names on the disk are never those of entries."""
+    needed()
+    for name, data, _ in packings():
+        if name not in ("deflated.whl", "x.deb", "gzip.tar.gz"):
+            continue
+        d = scratch()
+        path, out = write(data, name, d), os.path.join(d, "out")
+        r = cuvet("unpack", "-d", out, path)
+        equal((r.rc, r.err), (CLEAN, ""), name)
+        pieces = {}
+        for entry, content in FILES:
+            alone = os.path.join(scratch(), "out")
+            if cuvet("unpack", "-d", alone, write(content, os.path.basename(entry))).rc == CLEAN and os.path.isdir(alone):
+                for piece in os.listdir(alone):
+                    with open(os.path.join(alone, piece), "rb") as f:
+                        pieces.setdefault(f.read(), []).append(piece)
+        got = {}
+        for piece in os.listdir(out):
+            with open(os.path.join(out, piece), "rb") as f:
+                got.setdefault(f.read(), []).append(piece)
+        equal({k: len(v) for k, v in got.items()}, {k: len(v) for k, v in pieces.items()}, name)
+        equal(sorted(os.listdir(d)), sorted([name, "out"]), name)
+        dumped = cuvet("dump", "--format=ndjson", path)
+        alone = [cuvet("dump", "--format=ndjson", write(content, "x")) for _, content in FILES]
+        equal(len(dumped.raw.splitlines()), sum(len(a.raw.splitlines()) for a in alone), name)
+
+
+@test
 def other_commands_take_packages_as_files():
     path = write(zipped(), "x.whl")
-    for argv in (("map", path), ("dump", path), ("select", "--arch=sm_90", path), ("link", "--arch=sm_90", path, "-o", path + ".out")):
+    for argv in (("map", path), ("select", "--arch=sm_90", path), ("link", "--arch=sm_90", path, "-o", path + ".out")):
         assert "!/" not in cuvet(*argv).out, argv
 
 
