@@ -167,7 +167,9 @@ static bool read_indirect(cv_prove *prove, program *all, const cv_call *record)
     bool taken = record->part == CV_CALL_ADDRESS;
     uint32_t proto;
 
-    if (!stands(prove, fn, record->from) || (taken && record->to == 0))
+    /* An address is taken where the function is declared as well. */
+    if (taken ? record->to == 0 || record->from >= prove->in->n_syms || fn->out == 0
+              : !stands(prove, fn, record->from))
         return true;
     proto = node_of(prove, all, record->to);
     return proto != 0 &&
