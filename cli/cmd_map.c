@@ -106,6 +106,7 @@ int cmd_map(int argc, char **argv)
         sink.claim = claim_json;
         sink.begin = begin_json;
     }
-    rc = cli_worse(cli_session_run(&session), run.rc);
+    rc = cli_session_run(&session); /* before run.rc is looked at */
+    rc = cli_worse(rc, run.rc);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

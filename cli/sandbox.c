@@ -165,7 +165,8 @@ static bool writes_files(const cli_cage *cage, const standard_streams *streams)
            (streams->known[STDERR_FILENO] && S_ISREG(streams->st[STDERR_FILENO].st_mode));
 }
 
-/* Descriptors that may still come: the limit is about their numbers, and each gets the lowest that is free. */
+/* Descriptors that may still come: the limit is about their numbers, and each gets the lowest that is
+ * free. */
 static uint64_t descriptors(const cli_cage *cage)
 {
     uint64_t incoming = cage->channel < 0 ? 0 : cage->incoming ? cage->incoming : 1;

@@ -14,7 +14,7 @@ ROOT = rules_table.ROOT
 OPTIONS = os.path.join(ROOT, "cli", "options.def")
 LINK_OPTIONS = os.path.join(ROOT, "spec", "nvlink.def")
 LIMITS = os.path.join(ROOT, "spec", "limits.def")
-INPUT = ("SCAN", "LIST", "UNPACK", "MAP", "SELECT", "FINALIZE")
+INPUT = ("SCAN", "LIST", "CHECK", "UNPACK", "MAP", "SELECT", "FINALIZE")
 UNITS = {"CV_KIB": 1 << 10, "CV_MIB": 1 << 20, "CV_GIB": 1 << 30}
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 FROM = "Generated from cli/options.def by tools/gen_man.py; do not edit."
@@ -34,6 +34,7 @@ NDJSON = {
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
+    "check": [("check", "file ok verdict (the worst of what is in it) has lacks forbidden: architectures as sm_90 and compute_90; kinds that may not be there, and are")],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
             ("finding, verdict", "as of scan")],
     "rules": [("rule", "rule severity class title message why")],
