@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CODES = 512, WORD_CAP = 32 };
+enum { MOST_CODES = 512, TEXT_CAP = 32 };
 
 /* An architecture that there is code for, or has to be: machine code, or PTX. */
 typedef struct check_code {
@@ -33,9 +33,9 @@ typedef struct check_run {
 /* Kinds that may be forbidden: what is compiled where it runs, or says more than machine code does. */
 static const cuvet_kind KINDS[] = { CUVET_K_PTX, CUVET_K_LTOIR, CUVET_K_BITCODE };
 
-static void code_text(const check_code *code, char out[WORD_CAP])
+static void code_text(const check_code *code, char out[TEXT_CAP])
 {
-    snprintf(out, WORD_CAP, "%s%" PRIu32 "%.1s", code->ptx ? "compute_" : "sm_", code->arch,
+    snprintf(out, TEXT_CAP, "%s%" PRIu32 "%.1s", code->ptx ? "compute_" : "sm_", code->arch,
              (char[]){ code->suffix, '\0' });
 }
 
@@ -87,7 +87,7 @@ static bool each_word(check_run *run, const char *list, word_fn *add)
 {
     for (const char *at = list;;) {
         size_t len = strcspn(at, ",");
-        char word[WORD_CAP];
+        char word[TEXT_CAP];
 
         snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : sizeof(word)), at);
         if (!add(run, word))
@@ -169,7 +169,7 @@ static bool lacks_something(const check_run *run)
 static void put_codes(const check_run *run, const check_codes *list, bool lacking)
 {
     const char *sep = " ";
-    char word[WORD_CAP];
+    char word[TEXT_CAP];
 
     for (size_t i = 0; i < list->count; i++) {
         if (lacking && is_covered(run, &list->code[i]))
@@ -217,7 +217,7 @@ static void say_text(const check_run *run, const char *name, bool good)
 static json_t *json_codes(const check_run *run, const check_codes *list, bool lacking)
 {
     json_t *array = json_array();
-    char word[WORD_CAP];
+    char word[TEXT_CAP];
 
     for (size_t i = 0; i < list->count; i++) {
         if (lacking && is_covered(run, &list->code[i]))
