@@ -24,9 +24,10 @@ typedef struct check_run {
     check_codes required, has;
     uint32_t forbidden, found; /* kinds, as bits */
     bool each, json;
-    bool over;           /* more architectures than are told apart */
-    cuvet_verdict worst; /* of what the present subject holds */
-    uint64_t subjects;
+    bool over;                     /* more architectures than are told apart */
+    bool unread;                   /* something could not be looked at */
+    cuvet_verdict worst;           /* of what the present subject holds */
+    uint64_t subjects, of_package; /* told of; of the present package */
     int rc;
 } check_run;
 
@@ -199,6 +200,8 @@ static void say_text(const check_run *run, const char *name, bool good)
     fputs(good ? ": ok" : ": not ok", stdout);
     if (run->worst != CUVET_V_CLEAN)
         printf("; %s", cuvet_verdict_name(run->worst));
+    if (run->unread)
+        fputs("; not all of it could be read", stdout);
     if (lacks_something(run)) {
         fputs("; lacks", stdout);
         put_codes(run, &run->required, true);
@@ -246,17 +249,18 @@ static void say_json(const check_run *run, const char *name, bool good)
 static void end_subject(check_run *run, const char *name)
 {
     bool good = !lacks_something(run) && !(run->forbidden & run->found) && run->worst < CUVET_V_SUSPICIOUS &&
-                !run->over;
+                !run->over && !run->unread;
 
     if (run->has.count)
         qsort(run->has.code, run->has.count, sizeof(run->has.code[0]), by_code);
     (run->json ? say_json : say_text)(run, name, good);
     run->subjects++;
+    run->of_package++;
     if (!good)
         run->rc = cli_worse(run->rc, run->over ? CLI_X_LIMIT : CLI_X_FINDINGS);
     run->has.count = 0;
     run->found = 0;
-    run->over = false;
+    run->over = run->unread = false;
     run->worst = CUVET_V_CLEAN;
 }
 
@@ -267,14 +271,23 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
     const cli_input *in = session->in;
 
     if (in->what == CLI_PACKAGE) {
-        if (in->rc == 0 && (!run->each || run->worst != CUVET_V_CLEAN))
+        if (in->rc != 0)
+            return;
+        if (!run->each || run->of_package == 0)
             end_subject(run, in->name);
+        run->of_package = 0;
         return;
     }
+    run->unread = run->unread || in->why;
     if (result->verdict > run->worst)
         run->worst = result->verdict;
-    if (in->what == CLI_INPUT || (run->each && result->sum.members + result->sum.images > 0))
+    if (in->what == CLI_INPUT) {
         end_subject(run, in->name);
+        run->of_package = 0;
+    } else if (run->each && (in->why || result->verdict >= CUVET_V_SUSPICIOUS ||
+                             result->sum.members + result->sum.images > 0)) {
+        end_subject(run, in->name);
+    }
 }
 
 int cmd_check(int argc, char **argv)

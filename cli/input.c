@@ -157,8 +157,8 @@ static bool opens_packages(const cli_args *args)
 
 static bool is_package(const input_queue *queue, const cli_found *found)
 {
-    return found->fd >= 0 && found->what == CLI_INPUT && opens_packages(queue->args) &&
-           cli_package_form(found->fd) != PACKAGE_NONE;
+    return found->fd >= 0 && found->what == CLI_INPUT && !found->asked && opens_packages(queue->args) &&
+           cli_package_form(found->fd, found->size) != PACKAGE_NONE;
 }
 
 static bool take_input(void *user, const cli_found *found)

@@ -18,6 +18,7 @@ typedef struct cli_found {
     bool owned;       /* fd is to be closed; standard input is not */
     /* CLI_PACKAGE: nothing is opened, size is the number of its entries, rc that of packages around it */
     cli_what what;
+    bool asked; /* whether it is a package */
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */
@@ -44,7 +45,7 @@ bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user);
 
 /* package.c: packages, in the process that opens inputs */
 /** What form of a package begins like this file? */
-package_form cli_package_form(int fd);
+package_form cli_package_form(int fd, uint64_t size);
 /** Unpack one, which is taken, and hand on each of its entries, packages in it opened in the same way, then
  *  the package. Without cuvet-package it is handed on as it is. @return false: the callback stopped it. */
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found);

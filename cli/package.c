@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 enum { OUT = 3, IN = 4 };
 /* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
 enum { SMALL = 1 << 20 };
+enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024 };
 enum { ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1 };
 _Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
 
@@ -31,6 +33,7 @@ typedef struct package_walk {
     void *user;
     uint64_t bytes, most; /* that were unpacked; that may be */
     uint64_t entries;
+    uint64_t packages, packages_most;
     uint8_t *buffer; /* PACKAGE_DATA_MOST + 1 bytes */
     const char *program;
     bool stop;   /* the callback said so */
@@ -57,15 +60,37 @@ typedef struct package {
 
 static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth);
 
-package_form cli_package_form(int fd)
+static size_t read_some(int fd, void *out, size_t size, uint64_t at)
 {
-    uint8_t head[PACKAGE_HEAD];
     ssize_t got;
 
     do
-        got = pread(fd, head, sizeof(head), 0);
+        got = pread(fd, out, size, (off_t)at);
     while (got < 0 && errno == EINTR);
-    return got > 0 ? package_form_of(head, (size_t)got) : PACKAGE_NONE;
+    return got > 0 ? (size_t)got : 0;
+}
+
+package_form cli_package_form(int fd, uint64_t size)
+{
+    uint8_t head[PACKAGE_HEAD], tail[PACKAGE_TAIL];
+    size_t n_head = read_some(fd, head, sizeof(head), 0);
+    package_form form = package_form_of(head, n_head);
+
+    if (form != PACKAGE_NONE || size < sizeof(tail) ||
+        read_some(fd, tail, sizeof(tail), size - sizeof(tail)) != sizeof(tail))
+        return form;
+    return package_is_zip_end(tail) ? PACKAGE_ZIP : PACKAGE_NONE;
+}
+
+/* A package may be something else as well: for whoever reads it by its first bytes. */
+static bool is_file_too(int fd, package_form form)
+{
+    uint8_t head[PACKAGE_HEAD];
+    size_t n_head = read_some(fd, head, sizeof(head), 0);
+
+    return form == PACKAGE_ZIP
+               ? package_form_of(head, n_head) != PACKAGE_ZIP
+               : (form == PACKAGE_TAR || form == PACKAGE_CPIO) && package_is_program(head, n_head);
 }
 
 /* ---- what is handed on ---- */
@@ -99,8 +124,18 @@ static void reach_limit(package_walk *walk, const char *name, const char *limit)
 static int new_file(void)
 {
     const char *folder = getenv("TMPDIR");
+    char path[4096];
+    int fd;
 
-    return open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    folder = folder && *folder ? folder : "/tmp";
+    fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    /* Not every file system can do without a name. */
+    if (fd >= 0 || snprintf(path, sizeof(path), "%s/cuvet-XXXXXX", folder) >= (int)sizeof(path))
+        return fd;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(path); /* only now: it has to have one for a moment */
+    return fd;
 }
 
 static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
@@ -165,12 +200,17 @@ static char *join(const char *name, const char *entry)
 
 /* ---- frames ---- */
 
+/* Whoever says nothing for so long is not unpacking. */
+enum { SILENCE_MS = 10 * 60 * 1000 };
+
 static bool read_exactly(int fd, void *out, size_t size)
 {
     uint8_t *at = out;
 
     while (size > 0) {
-        ssize_t got = read(fd, at, size);
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        int rc = poll(&ready, 1, SILENCE_MS);
+        ssize_t got = rc > 0 ? read(fd, at, size) : rc;
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -182,6 +222,18 @@ static bool read_exactly(int fd, void *out, size_t size)
     return true;
 }
 
+/* Whatever is said of a package counts. @return false: it is too much */
+static bool count_entry(package *pack)
+{
+    package_walk *walk = pack->walk;
+
+    if (++walk->entries <= walk->args->limits.containers)
+        return true;
+    pack->judged = true;
+    reach_limit(walk, pack->name, "containers");
+    return false;
+}
+
 /* @return false: there is nothing more to be done with this package */
 static bool begin_entry(package *pack, const char *name)
 {
@@ -190,10 +242,8 @@ static bool begin_entry(package *pack, const char *name)
     pack->entry = join(pack->name, name);
     pack->size = 0;
     pack->small = true;
-    if (++walk->entries > walk->args->limits.containers) {
-        reach_limit(walk, pack->name, "containers");
+    if (!count_entry(pack))
         return false;
-    }
     pack->fd = memfd_create("entry", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (pack->entry && pack->fd >= 0)
         return true;
@@ -249,10 +299,12 @@ static bool end_entry(package *pack, const package_frame *frame)
         return false;
     }
     found.size = pack->size;
-    form = cli_package_form(pack->fd);
+    form = cli_package_form(pack->fd, pack->size);
     if (form == PACKAGE_NONE) {
         pack->fd = -1; /* it is handed on */
         give(walk, &found);
+    } else if (++walk->packages > walk->packages_most) {
+        reach_limit(walk, pack->entry, "work");
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);
@@ -291,15 +343,22 @@ static bool say_failed(package *pack, const package_frame *frame, const char *te
     return entry;
 }
 
-static void say_remark(const package *pack, const char *text)
+/* Folders count, and nothing is said of them. */
+static bool say_remark(package *pack, const char *text)
 {
-    char *name = join(pack->name, text);
-    const cli_found found = {
-        .name = name ? name : pack->name, .why = text + strlen(text) + 1, .remark = true, .fd = -1
-    };
+    const char *what = text + strlen(text) + 1;
+    char *name;
+    cli_found found = { .why = what, .remark = true, .fd = -1 };
 
+    if (!count_entry(pack))
+        return false;
+    if (strcmp(what, "folder") == 0)
+        return true;
+    name = join(pack->name, text);
+    found.name = name ? name : pack->name;
     give(pack->walk, &found);
     free(name);
+    return true;
 }
 
 /* @return false: this was the last one */
@@ -312,8 +371,10 @@ static bool take_frame(package *pack, const package_frame *frame)
     case PACKAGE_DATA: return add_data(pack, frame);
     case PACKAGE_DONE: return end_entry(pack, frame);
     case PACKAGE_FAILED: return say_failed(pack, frame, text);
-    case PACKAGE_REMARK: say_remark(pack, text); break;
+    case PACKAGE_REMARK: return say_remark(pack, text) && !pack->walk->stop;
     case PACKAGE_FINDING:
+        if (!count_entry(pack))
+            return false;
         pack->judged = true;
         fail(pack->walk, pack->name, text, CLI_X_FINDINGS);
         break;
@@ -361,28 +422,29 @@ static const char *find_program(void)
     return access(CLI_PACKAGE_PROGRAM, X_OK) == 0 ? CLI_PACKAGE_PROGRAM : NULL;
 }
 
-static const char *word_of(package_form form)
-{
-    return form == PACKAGE_FILTER ? "filter" : form == PACKAGE_DEB ? "deb" : "entries";
-}
-
 static int spawn(const package *pack, int fd, int out, package_form form, pid_t *child)
 {
-    char *argv[] = { (char[]){ "cuvet-package" }, strdup(word_of(form)), NULL }, *envp[] = { NULL };
+    char word[] = { (char)('0' + form), '\0' };
+    char *argv[] = { (char[]){ "cuvet-package" }, word, NULL }, *envp[] = { NULL };
     posix_spawn_file_actions_t actions;
-    int in = fcntl(fd, F_DUPFD_CLOEXEC, 16), rc = ENOMEM;
+    int in = fcntl(fd, F_DUPFD_CLOEXEC, IN + 1), rc;
 
     /* The pipe may be number 3 or 4 itself. */
-    out = fcntl(out, F_DUPFD_CLOEXEC, 16);
-    if (argv[1] && in >= 0 && out >= 0 && posix_spawn_file_actions_init(&actions) == 0) {
+    out = fcntl(out, F_DUPFD_CLOEXEC, IN + 1);
+    rc = in < 0 || out < 0 ? errno : ENOMEM;
+    if (in >= 0 && out >= 0 && posix_spawn_file_actions_init(&actions) == 0) {
+        /* Nothing that it writes is seen but frames. */
         rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
+#ifndef CLI_INSTRUMENTED /* what a sanitizer has to say */
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO);
+#endif
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, OUT);
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, IN);
         rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&actions, IN + 1);
         rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
-    free(argv[1]);
     if (in >= 0)
         (void)close(in); /* the other process has it */
     if (out >= 0)
@@ -435,27 +497,33 @@ static void run(package *pack, int fd, package_form form)
         say_lost(pack, status);
 }
 
-/* A package that nothing came out of, and nothing was said of, is a file like others. @return false: then it
- * was handed on, and taken */
+/* A package that nothing came out of, and nothing was said of, is a file like others; one that begins like a
+ * program is as well. @return false: then it was handed on, and taken */
 static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth)
 {
     package pack = { .walk = walk, .name = found->name, .depth = depth, .fd = -1, .pipe = -1 };
-    cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
+    const cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
     const cli_found remark = { .name = found->name, .why = "has no entry", .remark = true, .fd = -1 };
-    cli_found plain = *found;
+    cli_found whole = end, plain = *found;
+    bool nothing, too = is_file_too(found->fd, form);
 
     run(&pack, found->fd, form);
-    if (pack.count == 0 && !pack.judged && !walk->beyond) {
+    nothing = pack.count == 0 && !pack.judged && !walk->beyond;
+    whole.size = pack.count;
+    if (nothing) {
         if (!pack.said)
             give(walk, &remark);
-        plain.what = CLI_ENTRY; /* and not asked again */
+        plain.asked = true;
         give(walk, &plain);
         return false;
     }
-    end.size = pack.count;
+    if (too && !walk->beyond) {
+        plain.what = CLI_ENTRY; /* a part of what there is to be judged */
+        give(walk, &plain);
+    }
     if (!walk->stop)
-        give(walk, &end);
-    return true;
+        give(walk, &whole);
+    return !too || walk->beyond;
 }
 
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found)
@@ -468,9 +536,11 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
     /* Small packages may hold as much as any file may be unpacked to. */
     walk.most = by_ratio > limits->budget ? by_ratio : limits->budget;
     walk.most = walk.most < limits->total ? walk.most : limits->total;
+    /* A process for each package inside: as many as some of a kilobyte each would be. */
+    walk.packages_most = PACKAGES_LEAST + found->size / PACKAGES_EACH;
     walk.buffer = walk.program ? malloc(PACKAGE_DATA_MOST + 1) : NULL;
     if (walk.buffer) {
-        opened = walk_package(&walk, found, cli_package_form(found->fd), 0);
+        opened = walk_package(&walk, found, cli_package_form(found->fd, found->size), 0);
     } else {
         const cli_found remark = { .name = found->name,
                                    .why = walk.program
@@ -480,7 +550,7 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
                                    .fd = -1 };
         cli_found plain = *found;
 
-        plain.what = CLI_ENTRY; /* like any file, and not asked again */
+        plain.asked = true; /* like any file */
         give(&walk, &remark);
         give(&walk, &plain);
     }

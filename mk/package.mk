@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# cli/package/: cuvet-package, which the command starts for each package that it opens. It alone has libarchive and libzip
-# in it. Where they are not installed it is not built, and the command says of packages that it cannot open them.
+# cli/package/: cuvet-package, which the command starts for each package that it opens. It alone has libarchive in
+# it. Where they are not installed it is not built, and the command says of packages that it cannot open them.
 
-PACKAGE_NEEDS := libarchive libzip
-PACKAGE_OBJS  := $(patsubst %,$(BUILD)/obj/cli/%.o,package/main package/twice package/frame sandbox filter)
+PACKAGE_NEEDS := libarchive
+PACKAGE_OBJS  := $(patsubst %,$(BUILD)/obj/cli/%.o,package/main package/zip package/frame sandbox filter)
 PACKAGE_LIBS   = $(shell $(PKG_CONFIG) --libs $(PACKAGE_NEEDS))
 PACKAGE_BUILT := $(if $(shell $(PKG_CONFIG) --exists $(PACKAGE_NEEDS) 2>/dev/null && echo yes),$(BUILD)/cuvet-package)
 
 $(BUILD)/obj/cli/package.o: $(BUILD)/.libexec
 $(BUILD)/obj/cli/package.o: CLI_CFLAGS += '-DCLI_PACKAGE_PROGRAM="$(LIBEXECDIR)/cuvet-package"'
-$(BUILD)/obj/cli/package/main.o $(BUILD)/obj/cli/package/twice.o: CLI_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGE_NEEDS))
+$(BUILD)/obj/cli/package/main.o: CLI_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGE_NEEDS))
 
 $(BUILD)/cuvet-package: $(PACKAGE_OBJS)
 	$(call say,LD,$@)

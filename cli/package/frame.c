@@ -59,14 +59,26 @@ bool package_frame_ok(package_state *state, const package_frame *frame)
     return true;
 }
 
+/* What is said is printed as it is: names are escaped, this is not. */
+static bool is_plain(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return true;
+}
+
 bool package_text_ok(const package_frame *frame, const char *text)
 {
     const char *nul = memchr(text, 0, frame->n);
 
+    if (frame->verb == PACKAGE_FAILED || frame->verb == PACKAGE_FINDING)
+        return !nul && is_plain(text, frame->n);
     if (frame->verb != PACKAGE_REMARK)
         return !nul;
     return nul && nul != text && (size_t)(nul - text) <= PACKAGE_NAME_MOST && nul + 1 < text + frame->n &&
-           !memchr(nul + 1, 0, frame->n - (size_t)(nul + 1 - text));
+           !memchr(nul + 1, 0, frame->n - (size_t)(nul + 1 - text)) &&
+           is_plain(nul + 1, frame->n - (size_t)(nul + 1 - text));
 }
 
 /* Little-endian, as spec/compressed.def has it. */
@@ -79,23 +91,64 @@ static uint64_t first_bytes(const uint8_t *head, size_t size)
     return value;
 }
 
-package_form package_form_of(const uint8_t *head, size_t size)
+/* Octal digits between blanks and zeros. */
+static bool octal(const uint8_t *field, size_t size, uint32_t *value)
 {
-    static const struct {
-        uint64_t value, mask;
-        package_form form;
-    } COMPRESSED_ROW[] = {
-#define COMPRESSED(name, value, mask, form) { value, mask, PACKAGE_##form },
-#include "../../spec/compressed.def"
-    };
-    static const struct {
-        size_t offset, n;
-        const char *bytes;
-        package_form form;
-    } ROW[] = {
-#define PACKAGE(offset, bytes, form, what) { offset, sizeof(bytes) - 1, bytes, PACKAGE_##form },
+    size_t at = 0;
+
+    *value = 0;
+    while (at < size && field[at] == ' ')
+        at++;
+    if (at == size || field[at] < '0' || field[at] > '7')
+        return false;
+    for (; at < size && field[at] >= '0' && field[at] <= '7'; at++)
+        *value = *value << 3 | (uint32_t)(field[at] - '0');
+    return at == size || field[at] == ' ' || field[at] == 0;
+}
+
+/* The oldest tar headers have a checksum, and nothing else that is always the same. */
+static bool is_tar(const uint8_t *head, size_t size)
+{
+    enum {
+#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
 #include "../../spec/packages.def"
     };
+    uint32_t sum = 0, said;
+
+    if (size < TAR_HEADER_BYTES || head[0] == 0 || !octal(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
+        return false;
+    for (size_t i = 0; i < TAR_HEADER_BYTES; i++)
+        sum += i - TAR_CHECKSUM < TAR_CHECKSUM_BYTES ? ' ' : head[i];
+    return sum == said;
+}
+
+static const struct {
+    uint64_t value, mask;
+    package_form form;
+} COMPRESSED_ROW[] = {
+#define COMPRESSED(name, value, mask, form) { value, mask, PACKAGE_##form },
+#include "../../spec/compressed.def"
+};
+
+static const struct {
+    size_t offset, n;
+    const char *bytes;
+    package_form form;
+} ROW[] = {
+#define PACKAGE(offset, bytes, form, what) { offset, sizeof(bytes) - 1, bytes, PACKAGE_##form },
+#include "../../spec/packages.def"
+};
+
+static const struct {
+    size_t n;
+    const char *bytes;
+} PROGRAM_ROW[] = {
+#define PROGRAM(bytes) { sizeof(bytes) - 1, bytes },
+#include "../../spec/packages.def"
+};
+
+package_form package_form_of(const uint8_t *head, size_t size)
+{
     uint64_t first = first_bytes(head, size);
 
     for (size_t i = 0; i < sizeof(COMPRESSED_ROW) / sizeof(COMPRESSED_ROW[0]); i++)
@@ -104,5 +157,29 @@ package_form package_form_of(const uint8_t *head, size_t size)
     for (size_t i = 0; i < sizeof(ROW) / sizeof(ROW[0]); i++)
         if (size >= ROW[i].offset + ROW[i].n && memcmp(head + ROW[i].offset, ROW[i].bytes, ROW[i].n) == 0)
             return ROW[i].form;
-    return PACKAGE_NONE;
+    return is_tar(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
+}
+
+bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL])
+{
+    enum {
+#define ZIP_RECORD(name, signature, size)      name##_RECORD = (size),
+#define ZIP_FIELD(record, field, offset, size) record##_##field = (offset), record##_##field##_BYTES = (size),
+#include "../../spec/zip.def"
+    };
+#define ZIP_RECORD(name, signature, size)                                                                    \
+    static const char name##_SIGNATURE[] __attribute__((unused)) = signature;
+#include "../../spec/zip.def"
+    _Static_assert((int)END_RECORD == (int)PACKAGE_TAIL, "one record");
+
+    return memcmp(tail, END_SIGNATURE, 4) == 0 && (tail[END_COUNT] | tail[END_COUNT + 1]) != 0 &&
+           (tail[END_N_COMMENT] | tail[END_N_COMMENT + 1]) == 0;
+}
+
+bool package_is_program(const uint8_t *head, size_t size)
+{
+    for (size_t i = 0; i < sizeof(PROGRAM_ROW) / sizeof(PROGRAM_ROW[0]); i++)
+        if (size >= PROGRAM_ROW[i].n && memcmp(head, PROGRAM_ROW[i].bytes, PROGRAM_ROW[i].n) == 0)
+            return true;
+    return false;
 }

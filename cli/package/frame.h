@@ -54,11 +54,25 @@ bool package_frame_ok(package_state *state, const package_frame *frame);
  *  two? */
 bool package_text_ok(const package_frame *frame, const char *text);
 
-typedef enum package_form { PACKAGE_NONE, PACKAGE_ENTRIES, PACKAGE_FILTER, PACKAGE_DEB } package_form;
+typedef enum package_form {
+    PACKAGE_NONE,
+    PACKAGE_ZIP,
+    PACKAGE_SEVENZIP,
+    PACKAGE_TAR,
+    PACKAGE_CPIO,
+    PACKAGE_FILTER,
+    PACKAGE_DEB
+} package_form;
 
 /* As many bytes as tell what a file is. */
 enum { PACKAGE_HEAD = 512 };
 /** Is this the beginning of a package? @param size of head, PACKAGE_HEAD at most */
 package_form package_form_of(const uint8_t *head, size_t size);
+/* The last bytes of a zip file without a comment, whatever it begins with. */
+enum { PACKAGE_TAIL = 22 };
+/** Are there entries before this end? */
+bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL]);
+/** Is it that of something that loaders, linkers or compilers take, whatever else it is? */
+bool package_is_program(const uint8_t *head, size_t size);
 
 #endif

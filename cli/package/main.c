@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuvet-package: the only program of cuvet that has libarchive and libzip in it. It is started by the process
+/* cuvet-package: the only program of cuvet that has libarchive in it. It is started by the process
  * that opens inputs, for one package: 3 is the pipe that frames go into, 4 the package. It enters its cage
  * before the first byte is read; what it can do then is read the one and write into the other. usage:
  * cuvet-package entries|filter|deb */
 #include "../sandbox.h"
 #include "frame.h"
-#include "twice.h"
+#include "zip.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,14 +62,19 @@ static void put_frame(package_verb verb, package_cause cause, uint64_t offset, c
     put(bytes, size);
 }
 
+/* Plain characters, and as many of them as may come. */
 static void put_text(package_verb verb, package_cause cause, const char *text)
 {
+    char plain[PACKAGE_TEXT_MOST];
     size_t size = strnlen(text ? text : "", PACKAGE_TEXT_MOST);
 
-    if (size == 0)
-        put_frame(verb, cause, 0, "cannot be read", strlen("cannot be read"));
-    else
-        put_frame(verb, cause, 0, text, size);
+    if (size == 0) {
+        text = "cannot be read";
+        size = strlen(text);
+    }
+    for (size_t i = 0; i < size; i++)
+        plain[i] = text[i] < ' ' || text[i] > '~' ? ' ' : text[i];
+    put_frame(verb, cause, 0, plain, size);
 }
 
 static void put_remark(const char *name, const char *what)
@@ -122,38 +128,42 @@ static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t reques
     return step;
 }
 
-/* Who reads it. Of a zip file: by the directory at its end, or by what stands before each entry. Of a
- * compressed stream, which else begins like a format: as a single file. */
-typedef enum way { BY_DIRECTORY, BY_ENTRIES, AS_A_FILE } way;
+/* A zip file without its directory is read by what stands before each entry. */
+typedef enum way { AS_IT_SAYS, BY_ENTRIES } way;
 
-static struct archive *open_package(reader *in, package_form form, way how)
+static void support_filters(struct archive *archive)
+{
+    (void)archive_read_support_filter_gzip(archive);
+    (void)archive_read_support_filter_bzip2(archive);
+    (void)archive_read_support_filter_xz(archive);
+    (void)archive_read_support_filter_lzma(archive);
+    (void)archive_read_support_filter_zstd(archive);
+    (void)archive_read_support_filter_lz4(archive);
+    (void)archive_read_support_filter_rpm(archive);
+}
+
+/* What a file is was found out by its first bytes, and nothing else may be made of it: of two formats that a
+ * library knows it chooses one. @param within of a stream: what is in it */
+static struct archive *open_package(reader *in, package_form form, package_form within, way how)
 {
     struct archive *archive = archive_read_new();
-    bool ok = archive != NULL;
 
-    if (ok && form == PACKAGE_FILTER) {
-        (void)archive_read_support_filter_gzip(archive);
-        (void)archive_read_support_filter_bzip2(archive);
-        (void)archive_read_support_filter_xz(archive);
-        (void)archive_read_support_filter_zstd(archive);
-        (void)archive_read_support_filter_lz4(archive);
-        (void)archive_read_support_filter_rpm(archive);
-        (void)archive_read_support_format_raw(archive); /* a stream of a single file */
-    }
-    if (ok && form == PACKAGE_DEB)
-        (void)archive_read_support_format_ar(archive);
-    if (ok && form != PACKAGE_DEB && how != AS_A_FILE) {
-        (void)archive_read_support_format_tar(archive);
-        (void)archive_read_support_format_cpio(archive);
-    }
-    if (ok && form == PACKAGE_ENTRIES && how == BY_DIRECTORY) {
-        (void)archive_read_support_format_zip_seekable(archive);
-        (void)archive_read_support_format_7zip(archive);
-    }
-    if (ok && form == PACKAGE_ENTRIES && how == BY_ENTRIES)
-        (void)archive_read_support_format_zip_streamable(archive);
-    if (!ok)
+    if (!archive)
         return NULL;
+    if (form == PACKAGE_FILTER)
+        support_filters(archive);
+    switch (form == PACKAGE_FILTER ? within : form) {
+    case PACKAGE_ZIP:
+        (void)(how == BY_ENTRIES ? archive_read_support_format_zip_streamable(archive)
+                                 : archive_read_support_format_zip_seekable(archive));
+        break;
+    case PACKAGE_SEVENZIP: (void)archive_read_support_format_7zip(archive); break;
+    case PACKAGE_TAR: (void)archive_read_support_format_tar(archive); break;
+    case PACKAGE_CPIO: (void)archive_read_support_format_cpio(archive); break;
+    case PACKAGE_DEB: (void)archive_read_support_format_ar(archive); break;
+    case PACKAGE_FILTER:
+    case PACKAGE_NONE: (void)archive_read_support_format_raw(archive); break; /* a single file */
+    }
     in->at = 0;
     (void)archive_read_set_read_callback(archive, on_read);
     (void)archive_read_set_seek_callback(archive, on_seek);
@@ -162,61 +172,10 @@ static struct archive *open_package(reader *in, package_form form, way how)
     return archive;
 }
 
-/* ---- names, for what two readers see ---- */
-
-typedef struct name_list {
-    char **name; /* with the size in front, where both readers know it */
-    size_t count, cap, bytes;
-    bool whole; /* all of them are here */
-} name_list;
-
-#define NAMES_MOST ((size_t)128 << 20) /* bytes: beyond them nothing is compared */
-
-static int by_bytes(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-static void keep_name(name_list *list, const char *name)
-{
-    if (!list->whole)
-        return;
-    if (list->count == list->cap) {
-        size_t more = list->cap ? 2 * list->cap : 256;
-        char **grown = reallocarray(list->name, more, sizeof(*grown));
-
-        list->whole = grown != NULL;
-        if (!grown)
-            return;
-        list->name = grown;
-        list->cap = more;
-    }
-    list->bytes += strlen(name) + 1;
-    list->name[list->count] = list->bytes <= NAMES_MOST ? strdup(name) : NULL;
-    list->whole = list->name[list->count] != NULL;
-    list->count += list->whole;
-}
-
-static void sort_names(const name_list *list)
-{
-    if (list->count > 0)
-        qsort(list->name, list->count, sizeof(*list->name), by_bytes);
-}
-
-static bool same_names(const name_list *left, const name_list *right)
-{
-    if (left->count != right->count)
-        return false;
-    for (size_t i = 0; i < left->count; i++)
-        if (strcmp(left->name[i], right->name[i]) != 0)
-            return false;
-    return true;
-}
-
 /* What was met so far. */
 typedef struct package_seen {
-    name_list names; /* of a zip file */
-    bool zip, any;
+    bool any;
+    uint64_t skipped;    /* headers that are none */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
 } package_seen;
@@ -241,7 +200,7 @@ static const char *why_no_file(struct archive_entry *entry)
     switch (archive_entry_filetype(entry)) {
     case AE_IFREG:
     case 0: return NULL;
-    case AE_IFDIR: return "";
+    case AE_IFDIR: return "folder";
     case AE_IFLNK: return "symbolic link, not followed";
     default: return "special file, skipped";
     }
@@ -305,11 +264,6 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry)
     return true;
 }
 
-static bool is_zip(struct archive *archive)
-{
-    return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
-}
-
 /* A stream that nothing could be unpacked of is handed on as it is, as if it were what is in it; zeros behind
  * the first four bytes of a zip file are an entry without a name. */
 static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form, way how)
@@ -318,8 +272,7 @@ static bool is_unpacked(struct archive *archive, struct archive_entry *entry, pa
 
     if (how == BY_ENTRIES && name && !*name)
         return false;
-    return form != PACKAGE_FILTER || archive_format(archive) != ARCHIVE_FORMAT_RAW ||
-           archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
+    return form != PACKAGE_FILTER || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 static void keep_reason(package_seen *seen, struct archive *archive)
@@ -330,30 +283,40 @@ static void keep_reason(package_seen *seen, struct archive *archive)
     snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
 }
 
-/* @return false: there is no more of it, for the reason that is kept */
-static bool send_entries(reader *in, package_form form, way how, package_seen *seen)
+enum { SKIPPED_MOST = 1000 };
+
+/* @return false: nothing more can be read of the package */
+static bool take_entry(struct archive *archive, struct archive_entry *entry, package_seen *seen)
 {
-    struct archive *archive = open_package(in, form, how);
+    const char *what = why_no_file(entry);
+
+    seen->any = true;
+    if (!what)
+        return send_entry(archive, entry);
+    put_remark(name_of(entry), what);
+    return true;
+}
+
+/* @return false: there is no more of it, for the reason that is kept */
+static bool send_entries(reader *in, package_form form, package_form within, way how, package_seen *seen)
+{
+    struct archive *archive = open_package(in, form, within, how);
     struct archive_entry *entry;
     int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
 
-    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF &&
-           rc >= ARCHIVE_WARN) {
-        const char *what = why_no_file(entry);
-
-        if (!is_unpacked(archive, entry, form, how)) {
-            archive_set_error(archive, EILSEQ, "is not what it begins like");
-            rc = ARCHIVE_FATAL;
-            break;
-        }
-        seen->any = true;
-        seen->zip = is_zip(archive);
-        if (seen->zip)
-            keep_name(&seen->names, name_of(entry));
-        if (what) {
-            if (*what)
-                put_remark(name_of(entry), what);
-        } else if (!send_entry(archive, entry)) {
+    while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
+        rc = archive_read_next_header(archive, &entry);
+        if (rc == ARCHIVE_RETRY && seen->skipped++ < SKIPPED_MOST) {
+            put_text(PACKAGE_FINDING, 0, archive_error_string(archive));
+            seen->any = true;
+        } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+            if (!is_unpacked(archive, entry, form, how)) {
+                archive_set_error(archive, EILSEQ, "is not what it begins like");
+                rc = ARCHIVE_FATAL;
+            } else if (!take_entry(archive, entry, seen)) {
+                rc = ARCHIVE_FATAL;
+            }
+        } else if (rc == ARCHIVE_RETRY) {
             rc = ARCHIVE_FATAL;
         }
     }
@@ -363,69 +326,56 @@ static bool send_entries(reader *in, package_form form, way how, package_seen *s
     return rc == ARCHIVE_EOF;
 }
 
+/* What a stream holds is known by the first bytes that come out. */
+static package_form look_into(reader *in)
+{
+    struct archive *archive = open_package(in, PACKAGE_FILTER, PACKAGE_NONE, AS_IT_SAYS);
+    struct archive_entry *entry;
+    uint8_t head[PACKAGE_HEAD];
+    size_t n_head = 0;
+    package_form form = PACKAGE_NONE;
+    la_ssize_t got = 1;
+
+    if (archive && archive_read_open1(archive) >= ARCHIVE_WARN &&
+        archive_read_next_header(archive, &entry) >= ARCHIVE_WARN) {
+        while (got > 0 && n_head < sizeof(head)) {
+            got = archive_read_data(archive, head + n_head, sizeof(head) - n_head);
+            n_head += got > 0 ? (size_t)got : 0;
+        }
+        if (!package_is_program(head, n_head))
+            form = package_form_of(head, n_head);
+    }
+    (void)archive_read_free(archive); /* nothing is written by it */
+    return form == PACKAGE_TAR || form == PACKAGE_CPIO ? form : PACKAGE_NONE;
+}
+
 /* In all ways that make something of it. */
 static bool send_package(reader *in, package_form form, package_seen *seen)
 {
-    bool whole = send_entries(in, form, BY_DIRECTORY, seen);
+    package_form within = form == PACKAGE_FILTER ? look_into(in) : PACKAGE_NONE;
+    bool whole = send_entries(in, form, within, AS_IT_SAYS, seen);
+    const char *why;
 
-    /* Zeros are a tar file without an entry, whatever is behind them. */
-    if (whole && form == PACKAGE_FILTER && !seen->any)
-        return send_entries(in, form, AS_A_FILE, seen);
-    if (whole || form != PACKAGE_ENTRIES || seen->any)
+    if (form != PACKAGE_ZIP)
         return whole;
+    why = package_zip_differs(IN, (uint64_t)in->size);
     /* A zip file without its end is none for some, and for others has entries. */
-    whole = send_entries(in, form, BY_ENTRIES, seen);
-    if (whole && seen->any)
-        put_text(PACKAGE_FINDING, 0, "has no directory: whether anything is in it depends on the reader");
+    if (!seen->any)
+        whole = send_entries(in, form, within, BY_ENTRIES, seen);
+    if (!seen->any && !whole && package_zip_ends(IN, (uint64_t)in->size))
+        why = "has a directory, and its entries cannot be unpacked";
+    else if (!seen->any)
+        return whole;
+    if (why)
+        put_text(PACKAGE_FINDING, 0, why);
     return whole;
 }
 
-/* The names that somebody sees who reads a zip file from its beginning; not whole: not to be had without
- * unpacking all of it, or damaged. */
-static void list_again(reader *in, name_list *names)
-{
-    struct archive *archive = open_package(in, PACKAGE_ENTRIES, BY_ENTRIES);
-    struct archive_entry *entry;
-    int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
-
-    while (rc >= ARCHIVE_WARN && (rc = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF &&
-           rc >= ARCHIVE_WARN) {
-        if (!archive_entry_size_is_set(entry) && archive_entry_filetype(entry) == AE_IFREG) {
-            names->whole = false;
-            break;
-        }
-        keep_name(names, name_of(entry));
-    }
-    names->whole = names->whole && rc == ARCHIVE_EOF;
-    (void)archive_read_free(archive); /* nothing is written by it */
-}
-
-/* A zip file says twice what is in it. */
-static void compare_readers(reader *in, name_list *names)
-{
-    name_list other = { .whole = true };
-
-    sort_names(names);
-    for (size_t i = 1; i < names->count; i++)
-        if (strcmp(names->name[i - 1], names->name[i]) == 0) {
-            put_text(PACKAGE_FINDING, 0,
-                     "has two entries of one name: which one is unpacked depends on the reader");
-            break;
-        }
-    list_again(in, &other);
-    sort_names(&other);
-    if ((names->whole && other.whole && !same_names(names, &other)) ||
-        package_says_twice(IN, (uint64_t)in->size))
-        put_text(PACKAGE_FINDING, 0,
-                 "its directory and its entries say different things: what is in it depends on the reader");
-}
-
+/* The number of a form. */
 static package_form form_of(const char *word)
 {
-    return strcmp(word, "entries") == 0  ? PACKAGE_ENTRIES
-           : strcmp(word, "filter") == 0 ? PACKAGE_FILTER
-           : strcmp(word, "deb") == 0    ? PACKAGE_DEB
-                                         : PACKAGE_NONE;
+    return word[0] >= '1' && word[0] <= '0' + PACKAGE_DEB && word[1] == 0 ? (package_form)(word[0] - '0')
+                                                                          : PACKAGE_NONE;
 }
 
 /* What takes longer than the slowest of the formats is stopped. */
@@ -444,9 +394,11 @@ int main(int argc, char **argv)
     const cli_cage cage = { CLI_CAGE_NOTHING, .cpu_elsewhere = true, .keep = OURS, .n_keep = 1, .out = THEIRS,
                             .n_out = 1,       .memory = MEMORY };
     package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
-    static package_seen seen = { .names = { .whole = true } };
+    static package_seen seen;
     struct stat st;
 
+    /* Nobody is left to be told when the process that reads the frames is gone. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (form == PACKAGE_NONE || fstat(IN, &st) != 0) {
         fputs("cuvet-package is started by cuvet\n", stderr);
         return 2;
@@ -463,8 +415,6 @@ int main(int argc, char **argv)
         put_text(PACKAGE_FAILED, seen.cause, seen.why);
         return 0;
     }
-    if (seen.zip)
-        compare_readers(&in, &seen.names);
     put_frame(PACKAGE_END, 0, 0, NULL, 0);
     return 0;
 }

@@ -86,6 +86,30 @@ def packages_as_a_whole():
 
 
 @test
+def nobody_passes_on_the_code_of_another():
+    d = scratch()
+    broken = write(b"\x1f\x8b\x08\0" + bytes(60), "broken.gz", d)
+    almost = write(bytes(257) + b"ustar" + bytes(250) + read("multi.fatbin"), "almost.bin", d)
+    r, found = check("sm_80", MULTI, broken)
+    equal((r.rc, [o["ok"] for o in found]), (FINDINGS, [True, False]))
+    r, found = check("sm_80", almost, sample("plain.sm_75.cubin"))
+    equal((r.rc, [(os.path.basename(o["file"]), o["ok"]) for o in found]), (FINDINGS, [("almost.bin", True), ("plain.sm_75.cubin", False)]))
+    if not os.path.exists(os.path.join(os.path.dirname(CUVET), "cuvet-package")):
+        return
+    r, found = check("sm_80", "--each", MULTI, package(more=[("a.py", b"pass")]))
+    equal((r.rc, [o["ok"] for o in found]), (FINDINGS, [True, False]))
+    with open(package("plain.sm_75.cubin"), "rb") as f:
+        secret = bytearray(f.read())
+    secret[6] |= 1  # encrypted
+    secret[secret.rindex(b"PK\1\2") + 8] |= 1
+    r, found = check(None, "--forbid", "ptx", write(bytes(secret), "secret.whl", d))
+    equal((r.rc, found[0]["ok"]), (FINDINGS, False))
+    program = write(b"#!/bin/sh\n" + open(package("plain.sm_75.cubin"), "rb").read(), "program", d)
+    r, found = check("sm_75", program)
+    equal((r.rc, len(found), found[0]["has"]), (CLEAN, 1, ["sm_75"]))
+
+
+@test
 def usage():
     for argv in ([], ["--require", ""], ["--require", "90"], ["--require", "sm_90x"], ["--require", "sm_"], ["--require", "sm_80,"], ["--require", "sm_99999"],
                  ["--forbid", "elf"], ["--forbid", ""], ["--require", "sm_090"]):

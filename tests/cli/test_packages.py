@@ -28,7 +28,7 @@ warnings.simplefilter("ignore")  # zipfile says that a name comes twice
 
 def needed():
     if not os.path.exists(PROGRAM):
-        raise Skip("cuvet-package was not built (libarchive-dev, libzip-dev)")
+        raise Skip("cuvet-package was not built (libarchive-dev)")
 
 
 def zipped(files=FILES, method=zipfile.ZIP_DEFLATED):
@@ -90,6 +90,7 @@ def packings():
     yield "gzip.tar.gz", gzip.compress(tar), plain
     yield "bzip2.tar.bz2", bz2.compress(tar), plain
     yield "xz.tar.xz", lzma.compress(tar), plain
+    yield "alone.tar.lzma", lzma.compress(tar, lzma.FORMAT_ALONE), plain
     yield "newc.cpio", cpio(), plain
     yield "x.deb", deb(lzma.compress(tar), ".xz"), ["debian-binary", "control.tar.gz!/control"] + ["data.tar.xz!/" + n for n in plain]
     yield "plain.deb", deb(tar, ""), ["debian-binary", "control.tar.gz!/control"] + ["data.tar!/" + n for n in plain]
@@ -209,7 +210,7 @@ def contradictions():
     yield "another name before the entry", field(one, LOCAL, 30, b"z"), "say different things"
     yield "another size in the directory", field(one, CENTRAL, 24, b"\1"), "say different things"
     yield "another checksum", field(one, CENTRAL, 16, b"\1\2\3"), ""
-    yield "an entry that the directory does not have", hidden(two), "say different things"
+    yield "an entry that the directory does not have", hidden(two), "belong to no entry"
     yield "cut", one[:len(one) // 2], ""
     yield "cut in the directory", one[:-30], ""
     yield "tar.gz, cut", gzip.compress(tarred([("a", FATBIN), ("b", random.Random(1).randbytes(300000))]))[:-5000], ""
@@ -259,6 +260,152 @@ def streamed():
         for name, data in FILES:
             z.writestr(name, data)
     return out.data
+
+
+def tar_header(name=b"x", size=0):
+    info = tarfile.TarInfo(name.decode())
+    info.size = size
+    return bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+
+
+def summed(head):
+    """A tar header with its checksum."""
+    head[148:156] = b"        "
+    head[148:156] = b"%06o\0 " % sum(head[:512])
+    return head
+
+
+def moved_cubin(by=4096):
+    """A cubin whose sections lie further down, so that there is room behind its header."""
+    data = bytearray(read("plain.sm_75.cubin"))
+    at, = struct.unpack_from("<Q", data, 40)
+    phoff, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 60)
+    for i in range(count):
+        off, = struct.unpack_from("<Q", data, at + 64 * i + 24)
+        struct.pack_into("<Q", data, at + 64 * i + 24, off + by if off else 0)
+    for i in range(struct.unpack_from("<H", data, 56)[0] if phoff else 0):
+        off, = struct.unpack_from("<Q", data, phoff + 56 * i + 8)
+        struct.pack_into("<Q", data, phoff + 56 * i + 8, off + by if off else 0)
+    struct.pack_into("<QQ", data, 32, phoff + by if phoff else 0, at + by)
+    return data[:64] + bytes(by) + data[64:]
+
+
+def two_formats():
+    """(what, bytes): device code for whoever reads the file by its first bytes, and a tar file without an entry for others"""
+    cubin = moved_cubin()
+    head = bytearray(cubin[:512])
+    head[100:148] = tar_header()[100:148]
+    head[156:345] = tar_header()[156:345]
+    yield "a cubin and tar", bytes(summed(head)) + bytes(cubin[512:])
+    yield "the same in a stream", gzip.compress(bytes(summed(head)) + bytes(cubin[512:]))
+    old = bytearray(head)
+    old[257:265] = bytes(8)
+    yield "the same without a mark", gzip.compress(bytes(summed(old)) + bytes(cubin[512:]))
+    inner = zipped([("k.cubin", FATBIN)])
+    extra = bytearray(struct.pack("<HH", 0xCAFE, 1996) + bytes(1996))
+    whole = bytearray(inner[:37]) + extra + inner[37:]
+    struct.pack_into("<H", whole, 28, len(extra))
+    head = bytearray(whole[:512])
+    head[100:148] = tar_header()[100:148]
+    head[156:345] = tar_header()[156:345]
+    whole[:512] = summed(head)
+    at = whole.rindex(b"PK\5\6")
+    struct.pack_into("<I", whole, at + 16, struct.unpack_from("<I", whole, at + 16)[0] + len(extra))
+    yield "zip and tar", bytes(whole)
+
+
+@test
+def nobody_hides_behind_another_format():
+    needed()
+    for what, data in two_formats():
+        r = cuvet("scan", "--format=ndjson", write(data, "x"))
+        assert sum(o["members"] + o["images"] for o in r.objects("verdict")) >= 1, (what, r.out, r.err)
+    for what, data in (("a prefix", b"#!/usr/bin/env python3\n" + zipped([("a", FATBIN)])), ("one piece", b"PK00" + zipped([("a", FATBIN)])),
+                       ("v7 tar", bytes(summed(bytearray(tar_header(b"a", len(FATBIN))[:257]) + bytearray(255))) + FATBIN + bytes(-len(FATBIN) % 512 + 1024)),
+                       ("old cpio", cpio().replace(b"070701", b"070701"))):
+        r = cuvet("scan", "--format=ndjson", write(data, "x"))
+        assert any(o["file"].endswith("!/a") or "!/lib/multi" in o["file"] for o in r.objects("member")), (what, r.out, r.err)
+
+
+def lies_of_zip():
+    one = zipped([("a", FATBIN)])
+    unix = lambda mode: struct.pack("<I", mode << 16)
+    yield "a directory by its attributes", field(field(one, CENTRAL, 5, b"\3"), CENTRAL, 38, unix(0o040755))
+    yield "a directory for DOS", field(field(one, CENTRAL, 5, b"\0"), CENTRAL, 38, struct.pack("<I", 16))
+    yield "a link of many bytes", field(field(zipped([("a", FATBIN)], zipfile.ZIP_STORED), CENTRAL, 5, b"\3"), CENTRAL, 38, unix(0o120777))
+    yield "no byte, and many packed ones", field(field(one, LOCAL, 22, bytes(4)), CENTRAL, 24, bytes(4))
+    yield "an entry that only streams show", hidden(streamed())
+    yield "bytes between entries", between(zipped([("a", FATBIN), ("b", FATBIN)], zipfile.ZIP_STORED))
+    yield "overlapping entries", field(zipped([("a", FATBIN), ("b", FATBIN)], zipfile.ZIP_STORED), CENTRAL, 42, struct.pack("<I", 0))
+    yield "bytes behind the end", one + b"x"
+    yield "an entry that libarchive cannot read", one[:28] + struct.pack("<H", 5) + one[30:31] + b"\x7f\x7f\xff\xff\xff" + one[31:]
+    yield "another method", field(one, CENTRAL, 10, b"\0")
+    yield "numbers of eight bytes that say something else", large_end(one, 2)
+
+
+def between(data):
+    at, end = data.index(LOCAL, 4), data.rindex(b"PK\5\6")
+    out = bytearray(data[:at] + b"hidden" * 10 + data[at:])
+    second, end = out.rindex(CENTRAL), end + 60
+    struct.pack_into("<I", out, second + 42, at + 60)
+    struct.pack_into("<I", out, end + 16, struct.unpack_from("<I", out, end + 16)[0] + 60)
+    return bytes(out)
+
+
+def large_end(data, count):
+    """With a record of large numbers in front of the end, which counts otherwise."""
+    end = data.rindex(b"PK\5\6")
+    n, = struct.unpack_from("<H", data, end + 10)
+    size, off = struct.unpack_from("<II", data, end + 12)
+    large = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, off)
+    return data[:end] + large + struct.pack("<4sIQI", b"PK\6\7", 0, end, 1) + data[end:]
+
+
+@test
+def both_halves_of_a_zip_file():
+    needed()
+    for what, data in lies_of_zip():
+        r = cuvet("scan", "--format=ndjson", write(data, "x"))
+        assert r.rc == FINDINGS and any(o["verdict"] == "malformed" for o in r.objects("verdict")), (what, r.out[-600:], r.err)
+    one = zipped([("a", FATBIN)])
+    block = b"\1" * 100 + b"APK Sig Block 42"
+    end = one.rindex(b"PK\5\6")
+    signed = bytearray(one[:one.rindex(CENTRAL)] + block + one[one.rindex(CENTRAL):])
+    struct.pack_into("<I", signed, end + len(block) + 16, struct.unpack_from("<I", one, end + 16)[0] + len(block))
+    comment = bytearray(one) + b"PK\5\6" * 5000
+    struct.pack_into("<H", comment, end + 20, 20000)
+    sized = bytearray(streamed())  # Info-ZIP writes the size before the entry, and the rest behind it
+    struct.pack_into("<I", sized, 22, len(FILES[0][1]))
+    for what, data in (("signed as packages of Android are", bytes(signed)), ("a long comment", bytes(comment)), ("large numbers", large_end(one, 1)),
+                       ("a size before and behind", bytes(sized)), ("folders", zipped([("d/", b""), ("d/a", FATBIN)]))):
+        r = cuvet("scan", write(data, "x"))
+        equal((r.rc, r.err), (CLEAN, ""), what)
+
+
+@test
+def what_is_said_is_plain():
+    """Texts of what unpacks are printed: they are words, on one line."""
+    needed()
+    r = cuvet("scan", write(field(field(zipped([("a", FATBIN)]), LOCAL, 22, struct.pack("<I", 5000)), CENTRAL, 24, struct.pack("<I", 5000)), "x"))
+    assert r.rc == FINDINGS and "\n;" not in r.out, r.out
+    r = by_impostor(GOOD + frame(b"f", b"fine\nother.whl: clean"))
+    assert r.returncode == FINDINGS and b"was lost over it" in r.stdout, r
+
+
+@test
+def floods_end():
+    needed()
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for i in range(300):
+            info = tarfile.TarInfo("d%d" % i)
+            info.type = tarfile.DIRTYPE if i % 2 else tarfile.SYMTYPE
+            t.addfile(info)
+    r = cuvet("scan", "--limit=containers=100", write(out.getvalue(), "x"))
+    equal(r.rc, LIMIT, r.err[-200:])
+    r = cuvet("scan", write(lzma.compress(tarred([("e%d.gz" % i, gzip.compress(b"", mtime=0)) for i in range(400)])), "x"), timeout=200)
+    equal(r.rc, LIMIT, r.err[-200:])
 
 
 @test

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A zip file says twice what is in it: in the directory at its end, and before the bytes of each entry.
+ * Readers believe the one or the other. */
+#ifndef CLI_PACKAGE_ZIP_H
+#define CLI_PACKAGE_ZIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Do both halves say the same, for everybody? Each entry of the directory is where it says, with its name,
+ *  method, sizes and checksum; entries follow each other, and the directory them, without a byte that belongs
+ *  to none; no name comes twice; none is a directory for some and a file for others. @param fd read by
+ *  position @param size of the file @return NULL, or what is not so; also NULL where there is no directory to
+ *  be compared with */
+const char *package_zip_differs(int fd, uint64_t size);
+/** Does it end with a directory that has entries? */
+bool package_zip_ends(int fd, uint64_t size);
+
+#endif
