@@ -20,8 +20,9 @@ FUZZ_CLI_frames    := frames
 FUZZ_CLI_memberopt := frames
 FUZZ_CLI_package   := package/frame
 FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
+FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
-$(foreach t,frames memberopt package serve worker,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+$(foreach t,frames memberopt package serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that test what stands beside the library.
 FUZZ_MORE_serve := $(WORKER_LIB_OBJS)

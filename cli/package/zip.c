@@ -39,6 +39,7 @@ typedef struct zip_file {
     int fd;
     uint64_t size;
     uint64_t directory, length, count, shift; /* shift: what all offsets are too small by */
+    bool twice;                               /* there is more than one end */
     zip_entry *entry;
     uint64_t n_entry;
     const uint8_t *bytes; /* of the directory */
@@ -75,19 +76,28 @@ static bool read_at(const zip_file *zip, uint64_t at, void *out, uint64_t size)
 
 /* ---- the end ---- */
 
-/* Where the last record is, whose comment ends the file; zip->size: there is none. */
-static uint64_t find_end(const zip_file *zip)
+/* Where the record is whose comment ends the file; zip->size: there is none. One more, or one in its comment,
+ * is where others look. */
+static uint64_t find_end(zip_file *zip)
 {
     static uint8_t tail[END_RECORD + NAME_CAP];
-    uint64_t n_tail = zip->size < sizeof(tail) ? zip->size : sizeof(tail);
+    uint64_t n_tail = zip->size < sizeof(tail) ? zip->size : sizeof(tail), end = zip->size, marks = 0;
 
     if (n_tail < END_RECORD || !read_at(zip, zip->size - n_tail, tail, n_tail))
         return zip->size;
-    for (uint64_t at = n_tail - END_RECORD + 1; at-- > 0;)
-        if (memcmp(tail + at, END_SIGNATURE, 4) == 0 &&
-            FIELD(tail + at, END_N_COMMENT) == n_tail - at - END_RECORD)
-            return zip->size - n_tail + at;
-    return zip->size;
+    for (uint64_t at = n_tail - END_RECORD + 1; at-- > 0;) {
+        if (memcmp(tail + at, END_SIGNATURE, 4) != 0)
+            continue;
+        if (FIELD(tail + at, END_N_COMMENT) != n_tail - at - END_RECORD) {
+            marks++;
+        } else if (end == zip->size) {
+            end = zip->size - n_tail + at;
+            zip->twice = marks > 0;
+        } else {
+            zip->twice = true;
+        }
+    }
+    return end;
 }
 
 /* Numbers that do not fit stand in a record of their own. */
@@ -335,6 +345,8 @@ const char *package_zip_differs(int fd, uint64_t size)
 
     if (end == size)
         return "does not end with its directory: what is in it depends on the reader";
+    if (zip.twice)
+        return "has two ends: what is in it depends on the reader";
     if (!read_end(&zip, end))
         return DIFFERENT;
     if (zip.count > ENTRIES_MOST || zip.length > (uint64_t)ENTRIES_MOST * 256)

@@ -340,6 +340,9 @@ def lies_of_zip():
     yield "overlapping entries", field(zipped([("a", FATBIN), ("b", FATBIN)], zipfile.ZIP_STORED), CENTRAL, 42, struct.pack("<I", 0))
     yield "bytes behind the end", one + b"x"
     yield "an entry that libarchive cannot read", one[:28] + struct.pack("<H", 5) + one[30:31] + b"\x7f\x7f\xff\xff\xff" + one[31:]
+    second = bytearray(one) + zipped([("b", FATBIN)])
+    struct.pack_into("<H", second, one.rindex(b"PK\5\6") + 20, len(second) - len(one))
+    yield "a second file in the comment", bytes(second)
     yield "another method", field(one, CENTRAL, 10, b"\0")
     yield "numbers of eight bytes that say something else", large_end(one, 2)
 
@@ -373,7 +376,7 @@ def both_halves_of_a_zip_file():
     end = one.rindex(b"PK\5\6")
     signed = bytearray(one[:one.rindex(CENTRAL)] + block + one[one.rindex(CENTRAL):])
     struct.pack_into("<I", signed, end + len(block) + 16, struct.unpack_from("<I", one, end + 16)[0] + len(block))
-    comment = bytearray(one) + b"PK\5\6" * 5000
+    comment = bytearray(one) + b"word" * 5000
     struct.pack_into("<H", comment, end + 20, 20000)
     sized = bytearray(streamed())  # Info-ZIP writes the size before the entry, and the rest behind it
     struct.pack_into("<I", sized, 22, len(FILES[0][1]))

@@ -671,6 +671,39 @@ def make_package():
         put("package", name, head)
 
 
+def make_zip():
+    """fuzz/target_zip.c"""
+    import io
+    import warnings
+    import zipfile
+    warnings.simplefilter("ignore")
+
+    def packed(*entries, method=zipfile.ZIP_STORED, **how):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as z:
+            for name, data in entries:
+                info = zipfile.ZipInfo(name)
+                info.create_system = 3
+                info.external_attr = how.get("mode", 0o100644) << 16
+                z.writestr(info, data, method)
+        return out.getvalue()
+
+    one, two = packed(("a", b"text")), packed(("lib/a.so", b"\x7fELF"), ("b", b""))
+    end = one.rindex(b"PK\5\6")
+    large = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, *struct.unpack_from("<II", one, end + 12))
+    put("zip", "one", one)
+    put("zip", "two", two)
+    put("zip", "none", packed())
+    put("zip", "twice", packed(("a", b"x"), ("a", b"y")))
+    put("zip", "folder", packed(("d/", b""), ("d/a", b"x")))
+    put("zip", "folder-by-mode", packed(("a", b"x" * 10), mode=0o040755))
+    put("zip", "link", packed(("a", b"x" * 300), mode=0o120777))
+    put("zip", "large", one[:end] + large + struct.pack("<4sIQI", b"PK\6\7", 0, end, 1) + one[end:])
+    put("zip", "behind", one + b"x")
+    put("zip", "before", b"#!/bin/sh\n" + two)
+    put("zip", "cut", two[:-30])
+
+
 def make_memberopt():
     ltoir, caller = 1 << 8, 1 << 9
     put("memberopt", "genuine", b"-v -maxrregcount=32 --compile-only --fmad false -regUsageLevel=3")
@@ -694,7 +727,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve, make_package,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve, make_package, make_zip,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
