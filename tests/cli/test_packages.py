@@ -481,7 +481,7 @@ def names_are_text():
     r = cuvet("scan", path, cwd=d)
     equal(r.rc, CLEAN, r.err)
     assert "a\\x0ab\\x1b[31mred: clean" in r.out and "x.zip!/../../../../tmp/leaves: clean" in r.out, r.out[:500]
-    equal(os.listdir(d), ["x.zip"])
+    equal([name for name in os.listdir(d) if not name.endswith(".profraw")], ["x.zip"])  # of a build that counts lines
     assert not os.path.exists("/tmp/leaves") and not os.path.exists("/tmp/absolute")
 
 
