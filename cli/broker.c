@@ -21,42 +21,6 @@ static void close_pair(const int *end)
     (void)close(end[1]);
 }
 
-bool broker_read(int fd, void *buf, uint64_t len)
-{
-    char *at = buf;
-
-    while (len > 0) {
-        size_t part = len < (1u << 30) ? (size_t)len : 1u << 30;
-        ssize_t got = read(fd, at, part);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        len -= (uint64_t)got;
-    }
-    return true;
-}
-
-bool broker_write(int fd, const void *buf, uint64_t len)
-{
-    const char *at = buf;
-
-    while (len > 0) {
-        size_t part = len < (1u << 30) ? (size_t)len : 1u << 30;
-        ssize_t put = write(fd, at, part);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        len -= (uint64_t)put;
-    }
-    return true;
-}
-
 /* ---- the caged side ---- */
 
 static void release_result(struct cuvet_compile_result *result, void *user)
@@ -91,10 +55,10 @@ static bool send_request(int fd, const cuvet_compile_request *request)
                             .size = request->n };
     bool ok;
 
-    ok = broker_write(fd, &head, sizeof(head));
+    ok = cli_write_all(fd, &head, sizeof(head));
     for (size_t i = 0; ok && i < request->n_options; i++)
-        ok = broker_write(fd, request->option[i], strlen(request->option[i]) + 1);
-    return ok && broker_write(fd, request->bytes, request->n);
+        ok = cli_write_all(fd, request->option[i], strlen(request->option[i]) + 1);
+    return ok && cli_write_all(fd, request->bytes, request->n);
 }
 
 /* Until there is an answer to be read; says once that nobody wants it any more. */
@@ -112,7 +76,7 @@ static bool wait_for_reply(int fd, const int *cancel)
             return false;
         if (!told && cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
             told = true;
-            if (!broker_write(fd, &(char){ BROKER_CANCEL }, 1))
+            if (!cli_write_all(fd, &(char){ BROKER_CANCEL }, 1))
                 return false;
         }
     }
@@ -122,7 +86,7 @@ static void *bytes_of(int fd, uint64_t count, bool *ok)
 {
     void *block = count > 0 ? malloc((size_t)count) : NULL;
 
-    *ok = *ok && (count == 0 || (block && broker_read(fd, block, count)));
+    *ok = *ok && (count == 0 || (block && cli_read_all(fd, block, count)));
     return block;
 }
 
@@ -136,7 +100,7 @@ static cuvet_status ask_broker(cli_broker *broker, const cuvet_compile_request *
         return CUVET_E_INTERNAL;
     broker->lost = true; /* until the answer has been read to its end */
     if (!send_request(broker->fd, request) || !wait_for_reply(broker->fd, request->cancel) ||
-        !broker_read(broker->fd, &reply, sizeof(reply)) || !broker_reply_ok(&reply, &broker->rules))
+        !cli_read_all(broker->fd, &reply, sizeof(reply)) || !broker_reply_ok(&reply, &broker->rules))
         return CUVET_E_INTERNAL;
     *out = (cuvet_compile_result){ .size = sizeof(*out),
                                    .end = (cuvet_compile_end)reply.end,

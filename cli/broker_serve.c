@@ -81,7 +81,7 @@ static bool next_head(int fd, broker_request *request)
         if (got != 1)
             return false;
     } while (request->mark == BROKER_CANCEL);
-    return request->mark == BROKER_REQUEST && broker_read(fd, (char *)request + 1, sizeof(*request) - 1);
+    return request->mark == BROKER_REQUEST && cli_read_all(fd, (char *)request + 1, sizeof(*request) - 1);
 }
 
 static bool next_job(int fd, broker_job *job, const cli_broker_rules *rules)
@@ -92,9 +92,9 @@ static bool next_job(int fd, broker_job *job, const cli_broker_rules *rules)
     job->option = calloc((size_t)job->head.n_options + 1, sizeof(*job->option));
     job->bytes = malloc((size_t)job->head.size);
     return job->options && job->option && job->bytes &&
-           broker_read(fd, job->options, job->head.option_bytes) &&
+           cli_read_all(fd, job->options, job->head.option_bytes) &&
            broker_cut_options(&job->head, job->options, job->option, rules) &&
-           broker_read(fd, job->bytes, job->head.size);
+           cli_read_all(fd, job->bytes, job->head.size);
 }
 
 static void end_job(broker_job *job)
@@ -154,8 +154,8 @@ static bool send_reply(int fd, const cli_broker_rules *rules, cuvet_status statu
     } else if (result->end == CUVET_COMPILED) {
         head.size = result->n;
     }
-    return broker_write(fd, &head, sizeof(head)) && broker_write(fd, result->bytes, head.size) &&
-           broker_write(fd, result->log, head.n_log);
+    return cli_write_all(fd, &head, sizeof(head)) && cli_write_all(fd, result->bytes, head.size) &&
+           cli_write_all(fd, result->log, head.n_log);
 }
 
 static bool run_job(int fd, const broker_job *job, const cuvet_compiler *real, const cli_broker_rules *rules)
@@ -187,7 +187,7 @@ static bool run_job(int fd, const broker_job *job, const cuvet_compiler *real, c
         return false;
     }
     status = real->compile(real->user, &request, &out);
-    ok = broker_write(listener.done, &one, sizeof(one)) && pthread_join(thread, NULL) == 0;
+    ok = cli_write_all(listener.done, &one, sizeof(one)) && pthread_join(thread, NULL) == 0;
     (void)close(listener.done); /* nothing is kept in it */
     ok = ok && !__atomic_load_n(&ending, __ATOMIC_RELAXED) && send_reply(fd, rules, status, &out);
     if (out.release)

@@ -57,6 +57,10 @@ const cli_option_info *cli_option_get(size_t index);
 bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc);
 /** Are there inputs? Complains if not. */
 bool cli_has_inputs(const cli_args *args);
+/** A word of a list; it is gone afterwards. @return false: it is none, which was said */
+typedef bool cli_word_fn(void *user, const char *word);
+/** Each of the words between commas, cut to 63 bytes, until one is none. @return false then */
+bool cli_each_word(const char *list, cli_word_fn *each, void *user);
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 

@@ -59,10 +59,9 @@ static bool take_code(const char *word, check_code *code)
     return true;
 }
 
-typedef bool word_fn(check_run *run, const char *word);
-
-static bool take_required(check_run *run, const char *word)
+static bool take_required(void *user, const char *word)
 {
+    check_run *run = user;
     check_codes *list = &run->required;
 
     if (list->count < MOST_CODES && take_code(word, &list->code[list->count])) {
@@ -73,8 +72,10 @@ static bool take_required(check_run *run, const char *word)
     return false;
 }
 
-static bool take_forbidden(check_run *run, const char *word)
+static bool take_forbidden(void *user, const char *word)
 {
+    check_run *run = user;
+
     for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
         if (strcmp(word, cuvet_kind_name(KINDS[i])) == 0) {
             run->forbidden |= CLI_BIT(KINDS[i]);
@@ -82,21 +83,6 @@ static bool take_forbidden(check_run *run, const char *word)
         }
     cli_complain(word, "--forbid takes ptx, lto-ir and bitcode, with commas between them");
     return false;
-}
-
-static bool each_word(check_run *run, const char *list, word_fn *add)
-{
-    for (const char *at = list;;) {
-        size_t len = strcspn(at, ",");
-        char word[TEXT_CAP];
-
-        snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : sizeof(word)), at);
-        if (!add(run, word))
-            return false;
-        if (at[len] == '\0')
-            return true;
-        at += len + 1;
-    }
 }
 
 /* ---- what is there ---- */
@@ -304,8 +290,8 @@ int cmd_check(int argc, char **argv)
         cli_complain(NULL, "--require or --forbid is needed");
         return CLI_X_USAGE;
     }
-    if ((args.value[CLI_O_REQUIRE] && !each_word(&run, args.value[CLI_O_REQUIRE], take_required)) ||
-        (args.value[CLI_O_FORBID] && !each_word(&run, args.value[CLI_O_FORBID], take_forbidden)))
+    if ((args.value[CLI_O_REQUIRE] && !cli_each_word(args.value[CLI_O_REQUIRE], take_required, &run)) ||
+        (args.value[CLI_O_FORBID] && !cli_each_word(args.value[CLI_O_FORBID], take_forbidden, &run)))
         return CLI_X_USAGE;
     run.each = args.set[CLI_O_EACH];
     run.json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;

@@ -44,32 +44,25 @@ static int scan_sarif(cli_session *session, cli_pick *pick)
     return cli_sarif_end(report, cli_session_run_ahead(session));
 }
 
-/* A list of verdicts, as bits. */
-static bool fail_on(const char *list, unsigned *out)
+/* One of a list of verdicts, as a bit. */
+static bool take_verdict(void *user, const char *word)
 {
-    for (const char *at = list;;) {
-        size_t len = strcspn(at, ",");
-        char word[32];
-        cli_suggestion suggestion = { .given = word };
-        int verdict = CUVET_V_UNSUPPORTED;
+    unsigned *fail_on = user;
+    cli_suggestion suggestion = { .given = word };
 
-        snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : sizeof(word)), at);
-        while (verdict <= CUVET_V_ERROR && strcmp(word, cuvet_verdict_name((cuvet_verdict)verdict)) != 0) {
-            const char *name = cuvet_verdict_name((cuvet_verdict)verdict++);
+    for (int verdict = CUVET_V_UNSUPPORTED; verdict <= CUVET_V_ERROR; verdict++) {
+        const char *name = cuvet_verdict_name((cuvet_verdict)verdict);
 
-            cli_suggest_word(&suggestion, name, strlen(name));
-        }
-        if (verdict > CUVET_V_ERROR) {
-            cli_complain(word, "--fail-on takes unsupported, suspicious, malformed, limit and error, "
-                               "with commas between them");
-            cli_suggest_end(&suggestion, "");
-            return false;
-        }
-        *out |= CLI_BIT((unsigned)verdict);
-        if (at[len] == '\0')
+        if (strcmp(word, name) == 0) {
+            *fail_on |= CLI_BIT((unsigned)verdict);
             return true;
-        at += len + 1;
+        }
+        cli_suggest_word(&suggestion, name, strlen(name));
     }
+    cli_complain(word, "--fail-on takes unsupported, suspicious, malformed, limit and error, "
+                       "with commas between them");
+    cli_suggest_end(&suggestion, "");
+    return false;
 }
 
 /* What an option asks for is done, or refused. */
@@ -105,7 +98,8 @@ int cmd_scan(int argc, char **argv)
         return cli_no_target(args.value[CLI_O_TARGET]);
     if (!cli_pick_init(&pick, &args))
         return CLI_X_USAGE;
-    if (args.value[CLI_O_FAIL_ON] && !fail_on(args.value[CLI_O_FAIL_ON], &session.fail_on))
+    if (args.value[CLI_O_FAIL_ON] &&
+        !cli_each_word(args.value[CLI_O_FAIL_ON], take_verdict, &session.fail_on))
         return CLI_X_USAGE;
     format = args.value[CLI_O_FORMAT] ? args.value[CLI_O_FORMAT] : "text";
     if (!fits_format(&args, format))

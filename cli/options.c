@@ -34,6 +34,21 @@ const cli_option_info *cli_option_get(size_t index)
     return index < ROWS(OPTIONS) ? &OPTIONS[index] : NULL;
 }
 
+bool cli_each_word(const char *list, cli_word_fn *each, void *user)
+{
+    for (const char *at = list;;) {
+        size_t len = strcspn(at, ",");
+        char word[64];
+
+        snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : sizeof(word)), at);
+        if (!each(user, word))
+            return false;
+        if (at[len] == '\0')
+            return true;
+        at += len + 1;
+    }
+}
+
 bool cli_number(const char *text, uint64_t *out)
 {
     static const char SUFFIX[] = "KMG";

@@ -5,10 +5,11 @@
 #include "package/frame.h"
 
 #include "input_int.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -18,8 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Descriptors of cuvet-package. */
-enum { OUT = 3, IN = 4 };
 /* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
 enum { SMALL = 1 << 20 };
 enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024 };
@@ -77,7 +76,7 @@ package_form cli_package_form(int fd, uint64_t size)
     package_form form = package_form_of(head, n_head);
 
     if (form != PACKAGE_NONE || size < sizeof(tail) ||
-        read_some(fd, tail, sizeof(tail), size - sizeof(tail)) != sizeof(tail))
+        !cli_read_at(fd, tail, sizeof(tail), size - sizeof(tail)))
         return form;
     return package_is_zip_end(tail) ? PACKAGE_ZIP : PACKAGE_NONE;
 }
@@ -119,6 +118,17 @@ static void reach_limit(package_walk *walk, const char *name, const char *limit)
     walk->beyond = true;
 }
 
+static void reach_most_packages(package_walk *walk, const char *name)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text),
+             "unpacking it ends here: more than %" PRIu64 " packages in a file of its size",
+             walk->packages_most);
+    fail(walk, name, text, CLI_X_LIMIT);
+    walk->beyond = true;
+}
+
 /* ---- the file of an entry ---- */
 
 static int new_file(void)
@@ -138,22 +148,6 @@ static int new_file(void)
     return fd;
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t got = pwrite(fd, bytes, size, (off_t)offset);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        size -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return true;
-}
-
 /* Too large for memory. */
 static bool move_to_disk(package *pack)
 {
@@ -164,7 +158,7 @@ static bool move_to_disk(package *pack)
         uint8_t piece[8192];
         ssize_t got = pread(pack->fd, piece, sizeof(piece), (off_t)at);
 
-        ok = got > 0 && write_all(fd, piece, (size_t)got, at);
+        ok = got > 0 && cli_write_at(fd, piece, (size_t)got, at);
         at += ok ? (uint64_t)got : 0;
     }
     if (!ok) {
@@ -203,25 +197,6 @@ static char *join(const char *name, const char *entry)
 /* Whoever says nothing for so long is not unpacking. */
 enum { SILENCE_MS = 10 * 60 * 1000 };
 
-static bool read_exactly(int fd, void *out, size_t size)
-{
-    uint8_t *at = out;
-
-    while (size > 0) {
-        struct pollfd ready = { .fd = fd, .events = POLLIN };
-        int rc = poll(&ready, 1, SILENCE_MS);
-        ssize_t got = rc > 0 ? read(fd, at, size) : rc;
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 /* Whatever is said of a package counts. @return false: it is too much */
 static bool count_entry(package *pack)
 {
@@ -244,7 +219,7 @@ static bool begin_entry(package *pack, const char *name)
     pack->small = true;
     if (!count_entry(pack))
         return false;
-    pack->fd = memfd_create("entry", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    pack->fd = memfd_create("entry", MFD_CLOEXEC);
     if (pack->entry && pack->fd >= 0)
         return true;
     fail(walk, pack->name, pack->entry ? strerror(errno) : strerror(ENOMEM), CLI_X_IO);
@@ -279,7 +254,7 @@ static bool add_data(package *pack, const package_frame *frame)
 {
     if (!grow_entry(pack, frame->offset + frame->n))
         return false;
-    if (write_all(pack->fd, pack->walk->buffer, frame->n, frame->offset))
+    if (cli_write_at(pack->fd, pack->walk->buffer, frame->n, frame->offset))
         return true;
     fail(pack->walk, pack->entry, "cannot be copied to a temporary file", CLI_X_IO);
     return false;
@@ -304,7 +279,7 @@ static bool end_entry(package *pack, const package_frame *frame)
         pack->fd = -1; /* it is handed on */
         give(walk, &found);
     } else if (++walk->packages > walk->packages_most) {
-        reach_limit(walk, pack->entry, "work");
+        reach_most_packages(walk, pack->entry);
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);
@@ -343,7 +318,6 @@ static bool say_failed(package *pack, const package_frame *frame, const char *te
     return entry;
 }
 
-/* Folders count, and nothing is said of them. */
 static bool say_remark(package *pack, const char *text)
 {
     const char *what = text + strlen(text) + 1;
@@ -352,8 +326,6 @@ static bool say_remark(package *pack, const char *text)
 
     if (!count_entry(pack))
         return false;
-    if (strcmp(what, "folder") == 0)
-        return true;
     name = join(pack->name, text);
     found.name = name ? name : pack->name;
     give(pack->walk, &found);
@@ -371,6 +343,7 @@ static bool take_frame(package *pack, const package_frame *frame)
     case PACKAGE_DATA: return add_data(pack, frame);
     case PACKAGE_DONE: return end_entry(pack, frame);
     case PACKAGE_FAILED: return say_failed(pack, frame, text);
+    case PACKAGE_FOLDER: return count_entry(pack);
     case PACKAGE_REMARK: return say_remark(pack, text) && !pack->walk->stop;
     case PACKAGE_FINDING:
         if (!count_entry(pack))
@@ -389,8 +362,9 @@ static bool read_frames(package *pack)
     package_walk *walk = pack->walk;
     package_frame frame;
 
-    while (read_exactly(pack->pipe, &frame, sizeof(frame))) {
-        if (!package_frame_ok(&pack->state, &frame) || !read_exactly(pack->pipe, walk->buffer, frame.n))
+    while (cli_read_within(pack->pipe, &frame, sizeof(frame), SILENCE_MS)) {
+        if (!package_frame_ok(&pack->state, &frame) ||
+            !cli_read_within(pack->pipe, walk->buffer, frame.n, SILENCE_MS))
             return false;
         walk->buffer[frame.n] = '\0';
         if (frame.n && frame.verb != PACKAGE_DATA && !package_text_ok(&frame, (const char *)walk->buffer))
@@ -427,10 +401,10 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     char word[] = { (char)('0' + form), '\0' };
     char *argv[] = { (char[]){ "cuvet-package" }, word, NULL }, *envp[] = { NULL };
     posix_spawn_file_actions_t actions;
-    int in = fcntl(fd, F_DUPFD_CLOEXEC, IN + 1), rc;
+    int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_IN + 1), rc;
 
     /* The pipe may be number 3 or 4 itself. */
-    out = fcntl(out, F_DUPFD_CLOEXEC, IN + 1);
+    out = fcntl(out, F_DUPFD_CLOEXEC, PACKAGE_IN + 1);
     rc = in < 0 || out < 0 ? errno : ENOMEM;
     if (in >= 0 && out >= 0 && posix_spawn_file_actions_init(&actions) == 0) {
         /* Nothing that it writes is seen but frames. */
@@ -439,9 +413,9 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
 #ifndef CLI_INSTRUMENTED /* what a sanitizer has to say */
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO);
 #endif
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, OUT);
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, IN);
-        rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&actions, IN + 1);
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, PACKAGE_OUT);
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, PACKAGE_IN);
+        rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&actions, PACKAGE_IN + 1);
         rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
         (void)posix_spawn_file_actions_destroy(&actions);
     }

@@ -3,6 +3,7 @@
 #include "porter.h"
 
 #include "sandbox.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,22 +92,10 @@ cuvet_status cli_porter_start(cli_porter *porter)
 
 cuvet_status cli_write_whole(int fd, const void *bytes, size_t size)
 {
-    const char *at = bytes;
-
     /* One piece of the disk for the whole file, where the file system can do that. */
     if (size > 0 && size <= INT64_MAX)
         (void)fallocate(fd, 0, 0, (off_t)size);
-    while (size > 0) {
-        ssize_t put = write(fd, at, size);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return CUVET_E_IO;
-        at += put;
-        size -= (size_t)put;
-    }
-    return CUVET_OK;
+    return cli_write_all(fd, bytes, size) ? CUVET_OK : CUVET_E_IO;
 }
 
 /* @param name 'len' bytes, where the order has one */

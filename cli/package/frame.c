@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "frame.h"
 
+#include "zip_record.h"
+
 #include <string.h>
 
 static bool length_ok(const package_frame *frame)
@@ -12,6 +14,7 @@ static bool length_ok(const package_frame *frame)
     case PACKAGE_FINDING: return frame->n > 0 && frame->n <= PACKAGE_TEXT_MOST;
     case PACKAGE_REMARK: return frame->n > 2 && frame->n <= PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST;
     case PACKAGE_DONE:
+    case PACKAGE_FOLDER:
     case PACKAGE_END: return frame->n == 0;
     }
     return false;
@@ -33,6 +36,7 @@ static bool order_ok(const package_state *state, const package_frame *frame)
     case PACKAGE_DATA:
     case PACKAGE_DONE: return state->open;
     case PACKAGE_ENTRY:
+    case PACKAGE_FOLDER:
     case PACKAGE_REMARK:
     case PACKAGE_FINDING:
     case PACKAGE_END: return !state->open;
@@ -53,6 +57,7 @@ bool package_frame_ok(package_state *state, const package_frame *frame)
     case PACKAGE_DONE: state->open = false; break;
     case PACKAGE_FAILED: *state = (package_state){ .ended = !state->open }; break;
     case PACKAGE_END: state->ended = true; break;
+    case PACKAGE_FOLDER:
     case PACKAGE_REMARK:
     case PACKAGE_FINDING: break;
     }
@@ -79,16 +84,6 @@ bool package_text_ok(const package_frame *frame, const char *text)
     return nul && nul != text && (size_t)(nul - text) <= PACKAGE_NAME_MOST && nul + 1 < text + frame->n &&
            !memchr(nul + 1, 0, frame->n - (size_t)(nul + 1 - text)) &&
            is_plain(nul + 1, frame->n - (size_t)(nul + 1 - text));
-}
-
-/* Little-endian, as spec/compressed.def has it. */
-static uint64_t first_bytes(const uint8_t *head, size_t size)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < sizeof(value) && i < size; i++)
-        value |= (uint64_t)head[i] << (8 * i);
-    return value;
 }
 
 /* Octal digits between blanks and zeros. */
@@ -149,7 +144,7 @@ static const struct {
 
 package_form package_form_of(const uint8_t *head, size_t size)
 {
-    uint64_t first = first_bytes(head, size);
+    uint64_t first = size >= sizeof(first) ? package_number(head, sizeof(first)) : 0;
 
     for (size_t i = 0; i < sizeof(COMPRESSED_ROW) / sizeof(COMPRESSED_ROW[0]); i++)
         if (size >= sizeof(first) && (first & COMPRESSED_ROW[i].mask) == COMPRESSED_ROW[i].value)
@@ -162,18 +157,9 @@ package_form package_form_of(const uint8_t *head, size_t size)
 
 bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL])
 {
-    enum {
-#define ZIP_RECORD(name, signature, size)      name##_RECORD = (size),
-#define ZIP_FIELD(record, field, offset, size) record##_##field = (offset), record##_##field##_BYTES = (size),
-#include "../../spec/zip.def"
-    };
-#define ZIP_RECORD(name, signature, size)                                                                    \
-    static const char name##_SIGNATURE[] __attribute__((unused)) = signature;
-#include "../../spec/zip.def"
     _Static_assert((int)END_RECORD == (int)PACKAGE_TAIL, "one record");
 
-    return memcmp(tail, END_SIGNATURE, 4) == 0 && (tail[END_COUNT] | tail[END_COUNT + 1]) != 0 &&
-           (tail[END_N_COMMENT] | tail[END_N_COMMENT + 1]) == 0;
+    return is_END(tail) && ZIP_NUMBER_OF(tail, END_COUNT) != 0 && ZIP_NUMBER_OF(tail, END_N_COMMENT) == 0;
 }
 
 bool package_is_program(const uint8_t *head, size_t size)

@@ -14,13 +14,17 @@
 #define PACKAGE_TEXT_MOST 512u     /* of what is said of one */
 #define PACKAGE_DATA_MOST 1048576u /* of a piece of one */
 
+/* Descriptors of cuvet-package: where frames go, and the package. */
+enum { PACKAGE_OUT = 3, PACKAGE_IN = 4 };
+
 typedef enum package_verb {
     PACKAGE_ENTRY = 'e', /* an entry begins: its name */
     PACKAGE_DATA = 'd',  /* bytes of it, at an offset; between two pieces there are zeros */
     PACKAGE_DONE = 'z',  /* it is complete; offset: its size */
     PACKAGE_FAILED =
         'f', /* it is not: why. Without an entry before it, the package as a whole: there is no more of it */
-    PACKAGE_REMARK = 'r',  /* something that is no file: its name, a NUL, what it is */
+    PACKAGE_FOLDER = 'o',  /* one: it counts, and nothing is said of it */
+    PACKAGE_REMARK = 'r',  /* something else that is no file: its name, a NUL, what it is */
     PACKAGE_FINDING = 'w', /* of the package as a whole: what is wrong with it, which goes on */
     PACKAGE_END = 'q'      /* that was all */
 } package_verb;

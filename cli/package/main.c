@@ -2,8 +2,9 @@
 /* cuvet-package: the only program of cuvet that has libarchive in it. It is started by the process
  * that opens inputs, for one package: 3 is the pipe that frames go into, 4 the package. It enters its cage
  * before the first byte is read; what it can do then is read the one and write into the other. usage:
- * cuvet-package entries|filter|deb */
+ * cuvet-package FORM, the number of a package_form */
 #include "../sandbox.h"
+#include "../whole.h"
 #include "frame.h"
 #include "zip.h"
 
@@ -11,6 +12,7 @@
 #include <archive_entry.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@
 
 /* Seconds of processor time: bzip2 unpacks some ten megabytes of zeros in one. */
 enum { TIME_FIXED = 120, TIME_OF_MIB = 10 };
-enum { OUT = 3, IN = 4, READ_SIZE = 1 << 18 };
+enum { READ_SIZE = 1 << 18 };
 
 #define MEMORY (UINT64_C(1) << 30) /* of address space: dictionaries of xz and zstd are the most of it */
 
@@ -36,18 +38,8 @@ typedef struct reader {
 
 static void put(const void *bytes, size_t size)
 {
-    const uint8_t *at = bytes;
-
-    while (size > 0) {
-        ssize_t got = write(OUT, at, size);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            _exit(1); /* nobody reads any more */
-        at += got;
-        size -= (size_t)got;
-    }
+    if (!cli_write_all(PACKAGE_OUT, bytes, size))
+        _exit(1); /* nobody reads any more */
 }
 
 static void put_frame(package_verb verb, package_cause cause, uint64_t offset, const void *bytes, size_t size)
@@ -77,6 +69,21 @@ static void put_text(package_verb verb, package_cause cause, const char *text)
     put_frame(verb, cause, 0, plain, size);
 }
 
+/* What is wrong, and where in the package; in a stream, where in what it holds. */
+static void add_place(char text[PACKAGE_TEXT_MOST], const char *why, bool stream, uint64_t at)
+{
+    snprintf(text, PACKAGE_TEXT_MOST, "%.400s (byte %" PRIu64 "%s)", why && *why ? why : "cannot be read", at,
+             stream ? " of what is unpacked" : "");
+}
+
+static void put_finding(const char *why, bool stream, uint64_t at)
+{
+    char text[PACKAGE_TEXT_MOST];
+
+    add_place(text, why, stream, at);
+    put_text(PACKAGE_FINDING, 0, text);
+}
+
 static void put_remark(const char *name, const char *what)
 {
     static char text[PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST];
@@ -96,7 +103,7 @@ static la_ssize_t on_read(struct archive *archive, void *user, const void **byte
     ssize_t got;
 
     do
-        got = pread(IN, in->buffer, sizeof(in->buffer), in->at);
+        got = pread(PACKAGE_IN, in->buffer, sizeof(in->buffer), in->at);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         archive_set_error(archive, errno, "cannot be read");
@@ -200,7 +207,6 @@ static const char *why_no_file(struct archive_entry *entry)
     switch (archive_entry_filetype(entry)) {
     case AE_IFREG:
     case 0: return NULL;
-    case AE_IFDIR: return "folder";
     case AE_IFLNK: return "symbolic link, not followed";
     default: return "special file, skipped";
     }
@@ -275,12 +281,17 @@ static bool is_unpacked(struct archive *archive, struct archive_entry *entry, pa
     return form != PACKAGE_FILTER || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
-static void keep_reason(package_seen *seen, struct archive *archive)
+/* The header that was begun last tells where, in formats that are read from their beginning to their end. */
+static void keep_reason(package_seen *seen, struct archive *archive, package_form form, package_form within)
 {
     const char *text = archive ? archive_error_string(archive) : "out of memory";
+    package_form inner = form == PACKAGE_FILTER ? within : form;
 
     seen->cause = archive ? cause_of(archive, ARCHIVE_FATAL) : PACKAGE_MEMORY;
-    snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
+    if (archive && (inner == PACKAGE_TAR || inner == PACKAGE_CPIO || inner == PACKAGE_DEB))
+        add_place(seen->why, text, form == PACKAGE_FILTER, (uint64_t)archive_read_header_position(archive));
+    else
+        snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
 }
 
 enum { SKIPPED_MOST = 1000 };
@@ -293,7 +304,10 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
     seen->any = true;
     if (!what)
         return send_entry(archive, entry);
-    put_remark(name_of(entry), what);
+    if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry))
+        put_frame(PACKAGE_FOLDER, 0, 0, NULL, 0);
+    else
+        put_remark(name_of(entry), what);
     return true;
 }
 
@@ -307,7 +321,8 @@ static bool send_entries(reader *in, package_form form, package_form within, way
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
         rc = archive_read_next_header(archive, &entry);
         if (rc == ARCHIVE_RETRY && seen->skipped++ < SKIPPED_MOST) {
-            put_text(PACKAGE_FINDING, 0, archive_error_string(archive));
+            put_finding(archive_error_string(archive), form == PACKAGE_FILTER,
+                        (uint64_t)archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
             if (!is_unpacked(archive, entry, form, how)) {
@@ -321,7 +336,7 @@ static bool send_entries(reader *in, package_form form, package_form within, way
         }
     }
     if (rc != ARCHIVE_EOF)
-        keep_reason(seen, archive);
+        keep_reason(seen, archive, form, within);
     (void)archive_read_free(archive); /* nothing is written by it */
     return rc == ARCHIVE_EOF;
 }
@@ -355,19 +370,20 @@ static bool send_package(reader *in, package_form form, package_seen *seen)
     package_form within = form == PACKAGE_FILTER ? look_into(in) : PACKAGE_NONE;
     bool whole = send_entries(in, form, within, AS_IT_SAYS, seen);
     const char *why;
+    uint64_t at;
 
     if (form != PACKAGE_ZIP)
         return whole;
-    why = package_zip_differs(IN, (uint64_t)in->size);
+    why = package_zip_differs(PACKAGE_IN, (uint64_t)in->size, &at);
     /* A zip file without its end is none for some, and for others has entries. */
     if (!seen->any)
         whole = send_entries(in, form, within, BY_ENTRIES, seen);
-    if (!seen->any && !whole && package_zip_ends(IN, (uint64_t)in->size))
+    if (!seen->any && !whole && package_zip_ends(PACKAGE_IN, (uint64_t)in->size))
         why = "has a directory, and its entries cannot be unpacked";
     else if (!seen->any)
         return whole;
     if (why)
-        put_text(PACKAGE_FINDING, 0, why);
+        put_finding(why, false, at);
     return whole;
 }
 
@@ -390,7 +406,7 @@ static void limit_time(const reader *in)
 int main(int argc, char **argv)
 {
     static reader in;
-    static const int OURS[] = { IN }, THEIRS[] = { OUT };
+    static const int OURS[] = { PACKAGE_IN }, THEIRS[] = { PACKAGE_OUT };
     const cli_cage cage = { CLI_CAGE_NOTHING, .cpu_elsewhere = true, .keep = OURS, .n_keep = 1, .out = THEIRS,
                             .n_out = 1,       .memory = MEMORY };
     package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
@@ -399,7 +415,7 @@ int main(int argc, char **argv)
 
     /* Nobody is left to be told when the process that reads the frames is gone. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (form == PACKAGE_NONE || fstat(IN, &st) != 0) {
+    if (form == PACKAGE_NONE || fstat(PACKAGE_IN, &st) != 0) {
         fputs("cuvet-package is started by cuvet\n", stderr);
         return 2;
     }

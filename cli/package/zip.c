@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "zip.h"
 
-#include <errno.h>
+#include "../whole.h"
+#include "zip_record.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* LOCAL_FLAGS and LOCAL_FLAGS_BYTES, and the like. */
-enum {
-#define ZIP_RECORD(name, signature, size)      name##_RECORD = (size),
-#define ZIP_FIELD(record, field, offset, size) record##_##field = (offset), record##_##field##_BYTES = (size),
-#define ZIP_NUMBER(name, value)                name = (value),
-#include "../../spec/zip.def"
-};
-#define ZIP_RECORD(name, signature, size) static const char name##_SIGNATURE[] = signature;
-#include "../../spec/zip.def"
-
-#define FIELD(bytes, field) number((bytes) + (field), field##_BYTES)
 
 enum { NAME_CAP = 65536, GAP_MOST = 65536, ENTRIES_MOST = 1 << 20 };
 
@@ -40,38 +29,15 @@ typedef struct zip_file {
     uint64_t size;
     uint64_t directory, length, count, shift; /* shift: what all offsets are too small by */
     bool twice;                               /* there is more than one end */
+    uint64_t at;                              /* what is looked at: where a fault is */
     zip_entry *entry;
     uint64_t n_entry;
     const uint8_t *bytes; /* of the directory */
 } zip_file;
 
-static uint64_t number(const uint8_t *bytes, unsigned size)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < size; i++)
-        value |= (uint64_t)bytes[i] << (8 * i);
-    return value;
-}
-
 static bool read_at(const zip_file *zip, uint64_t at, void *out, uint64_t size)
 {
-    uint8_t *to = out;
-
-    if (at > zip->size || size > zip->size - at)
-        return false;
-    while (size > 0) {
-        ssize_t got = pread(zip->fd, to, size, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        to += got;
-        at += (uint64_t)got;
-        size -= (uint64_t)got;
-    }
-    return true;
+    return at <= zip->size && size <= zip->size - at && cli_read_at(zip->fd, out, size, at);
 }
 
 /* ---- the end ---- */
@@ -86,9 +52,9 @@ static uint64_t find_end(zip_file *zip)
     if (n_tail < END_RECORD || !read_at(zip, zip->size - n_tail, tail, n_tail))
         return zip->size;
     for (uint64_t at = n_tail - END_RECORD + 1; at-- > 0;) {
-        if (memcmp(tail + at, END_SIGNATURE, 4) != 0)
+        if (!is_END(tail + at))
             continue;
-        if (FIELD(tail + at, END_N_COMMENT) != n_tail - at - END_RECORD) {
+        if (ZIP_NUMBER_OF(tail + at, END_N_COMMENT) != n_tail - at - END_RECORD) {
             marks++;
         } else if (end == zip->size) {
             end = zip->size - n_tail + at;
@@ -108,23 +74,23 @@ static bool read_end(zip_file *zip, uint64_t end)
 
     if (!read_at(zip, end, record, sizeof(record)))
         return false;
-    zip->count = FIELD(record, END_COUNT);
-    zip->length = FIELD(record, END_LENGTH);
-    offset = FIELD(record, END_OFFSET);
+    zip->count = ZIP_NUMBER_OF(record, END_COUNT);
+    zip->length = ZIP_NUMBER_OF(record, END_LENGTH);
+    offset = ZIP_NUMBER_OF(record, END_OFFSET);
     if (end >= sizeof(locator) && read_at(zip, end - sizeof(locator), locator, sizeof(locator)) &&
-        memcmp(locator, LOCATOR_SIGNATURE, 4) == 0) {
-        uint64_t at = FIELD(locator, LOCATOR_OFFSET);
+        is_LOCATOR(locator)) {
+        uint64_t at = ZIP_NUMBER_OF(locator, LOCATOR_OFFSET);
 
-        if (!read_at(zip, at, large, sizeof(large)) || memcmp(large, END64_SIGNATURE, 4) != 0)
+        if (!read_at(zip, at, large, sizeof(large)) || !is_END64(large))
             return false;
         /* What fits has to be the same in both. */
-        if ((zip->count != UINT16_MAX && zip->count != FIELD(large, END64_COUNT)) ||
-            (zip->length != UINT32_MAX && zip->length != FIELD(large, END64_LENGTH)) ||
-            (offset != UINT32_MAX && offset != FIELD(large, END64_OFFSET)))
+        if ((zip->count != UINT16_MAX && zip->count != ZIP_NUMBER_OF(large, END64_COUNT)) ||
+            (zip->length != UINT32_MAX && zip->length != ZIP_NUMBER_OF(large, END64_LENGTH)) ||
+            (offset != UINT32_MAX && offset != ZIP_NUMBER_OF(large, END64_OFFSET)))
             return false;
-        zip->count = FIELD(large, END64_COUNT);
-        zip->length = FIELD(large, END64_LENGTH);
-        offset = FIELD(large, END64_OFFSET);
+        zip->count = ZIP_NUMBER_OF(large, END64_COUNT);
+        zip->length = ZIP_NUMBER_OF(large, END64_LENGTH);
+        offset = ZIP_NUMBER_OF(large, END64_OFFSET);
         end = at;
     }
     if (zip->length > end || offset > end - zip->length)
@@ -142,19 +108,19 @@ static bool read_large(const uint8_t *extra, uint64_t n_extra, uint64_t *size, u
 {
     uint64_t *want[] = { size, packed, offset };
 
-    for (uint64_t at = 0; n_extra - at >= 4;) {
-        uint64_t id = number(extra + at, 2), n_field = number(extra + at + 2, 2);
+    for (uint64_t at = 0; n_extra - at >= EXTRA_HEAD;) {
+        uint64_t id = ZIP_NUMBER_OF(extra + at, EXTRA_ID), n_field = ZIP_NUMBER_OF(extra + at, EXTRA_LENGTH);
 
-        at += 4;
+        at += EXTRA_HEAD;
         if (n_field > n_extra - at)
             return false;
         for (size_t i = 0; id == LARGE_ID && i < 3; i++)
             if (*want[i] == UINT32_MAX) {
-                if (n_field < 8)
+                if (n_field < LARGE_BYTES)
                     return false;
-                *want[i] = number(extra + at, 8);
-                at += 8;
-                n_field -= 8;
+                *want[i] = package_number(extra + at, LARGE_BYTES);
+                at += LARGE_BYTES;
+                n_field -= LARGE_BYTES;
             }
         at += n_field;
     }
@@ -164,8 +130,8 @@ static bool read_large(const uint8_t *extra, uint64_t n_extra, uint64_t *size, u
 static const char *check_kind(const uint8_t *central, const char *name, uint64_t n_name, uint64_t size,
                               uint64_t packed)
 {
-    uint64_t attributes = FIELD(central, CENTRAL_ATTRIBUTES);
-    bool made_by_unix = FIELD(central, CENTRAL_MAKER) == UNIX;
+    uint64_t attributes = ZIP_NUMBER_OF(central, CENTRAL_ATTRIBUTES);
+    bool made_by_unix = ZIP_NUMBER_OF(central, CENTRAL_MAKER) == UNIX;
     mode_t mode = made_by_unix ? (mode_t)(attributes >> 16) : 0;
     bool folder = n_name > 0 && name[n_name - 1] == '/';
 
@@ -179,31 +145,33 @@ static const char *check_kind(const uint8_t *central, const char *name, uint64_t
 }
 
 /* What stands before the bytes. */
-static const char *check_local(const zip_file *zip, const uint8_t *central, const char *name,
-                               zip_entry *entry, uint64_t size, uint64_t packed)
+static const char *check_local(zip_file *zip, const uint8_t *central, const char *name, zip_entry *entry,
+                               uint64_t size, uint64_t packed)
 {
     static char other[NAME_CAP];
     uint8_t local[LOCAL_RECORD];
     uint64_t n_name, said;
 
-    if (!read_at(zip, entry->at, local, sizeof(local)) || memcmp(local, LOCAL_SIGNATURE, 4) != 0)
+    zip->at = entry->at;
+    if (!read_at(zip, entry->at, local, sizeof(local)) || !is_LOCAL(local))
         return DIFFERENT;
-    n_name = FIELD(local, LOCAL_N_NAME);
+    n_name = ZIP_NUMBER_OF(local, LOCAL_N_NAME);
     if (n_name != entry->n_name || !read_at(zip, entry->at + LOCAL_RECORD, other, n_name) ||
-        memcmp(name, other, n_name) != 0 || FIELD(local, LOCAL_METHOD) != FIELD(central, CENTRAL_METHOD) ||
-        ((FIELD(local, LOCAL_FLAGS) ^ FIELD(central, CENTRAL_FLAGS)) & FLAG_SECRET))
+        memcmp(name, other, n_name) != 0 ||
+        ZIP_NUMBER_OF(local, LOCAL_METHOD) != ZIP_NUMBER_OF(central, CENTRAL_METHOD) ||
+        ((ZIP_NUMBER_OF(local, LOCAL_FLAGS) ^ ZIP_NUMBER_OF(central, CENTRAL_FLAGS)) & FLAG_SECRET))
         return DIFFERENT;
-    entry->behind = (FIELD(local, LOCAL_FLAGS) & FLAG_BEHIND) != 0;
-    said = FIELD(local, LOCAL_CRC);
-    if (said != FIELD(central, CENTRAL_CRC) && !(entry->behind && said == 0))
+    entry->behind = (ZIP_NUMBER_OF(local, LOCAL_FLAGS) & FLAG_BEHIND) != 0;
+    said = ZIP_NUMBER_OF(local, LOCAL_CRC);
+    if (said != ZIP_NUMBER_OF(central, CENTRAL_CRC) && !(entry->behind && said == 0))
         return DIFFERENT;
-    said = FIELD(local, LOCAL_PACKED);
+    said = ZIP_NUMBER_OF(local, LOCAL_PACKED);
     if (said != packed && said != UINT32_MAX && !(entry->behind && said == 0))
         return DIFFERENT;
-    said = FIELD(local, LOCAL_SIZE);
+    said = ZIP_NUMBER_OF(local, LOCAL_SIZE);
     if (said != size && said != UINT32_MAX && !(entry->behind && said == 0))
         return DIFFERENT;
-    entry->end = entry->at + LOCAL_RECORD + n_name + FIELD(local, LOCAL_N_EXTRA);
+    entry->end = entry->at + LOCAL_RECORD + n_name + ZIP_NUMBER_OF(local, LOCAL_N_EXTRA);
     if (packed > zip->directory || entry->end > zip->directory - packed)
         return DIFFERENT;
     entry->end += packed;
@@ -220,15 +188,16 @@ static const char *check_entries(zip_file *zip)
         uint64_t size, packed, n_extra, rest;
         const char *why;
 
-        if (zip->length - at < CENTRAL_RECORD || memcmp(central, CENTRAL_SIGNATURE, 4) != 0)
+        zip->at = zip->directory + at;
+        if (zip->length - at < CENTRAL_RECORD || !is_CENTRAL(central))
             return DIFFERENT;
-        size = FIELD(central, CENTRAL_SIZE);
-        packed = FIELD(central, CENTRAL_PACKED);
-        n_extra = FIELD(central, CENTRAL_N_EXTRA);
-        *entry = (zip_entry){ .at = FIELD(central, CENTRAL_OFFSET),
-                              .n_name = (uint32_t)FIELD(central, CENTRAL_N_NAME),
+        size = ZIP_NUMBER_OF(central, CENTRAL_SIZE);
+        packed = ZIP_NUMBER_OF(central, CENTRAL_PACKED);
+        n_extra = ZIP_NUMBER_OF(central, CENTRAL_N_EXTRA);
+        *entry = (zip_entry){ .at = ZIP_NUMBER_OF(central, CENTRAL_OFFSET),
+                              .n_name = (uint32_t)ZIP_NUMBER_OF(central, CENTRAL_N_NAME),
                               .name = at + CENTRAL_RECORD };
-        rest = entry->n_name + n_extra + FIELD(central, CENTRAL_N_COMMENT);
+        rest = entry->n_name + n_extra + ZIP_NUMBER_OF(central, CENTRAL_N_COMMENT);
         if (zip->length - at - CENTRAL_RECORD < rest ||
             !read_large(central + CENTRAL_RECORD + entry->n_name, n_extra, &size, &packed, &entry->at) ||
             entry->at > zip->size - zip->shift)
@@ -255,13 +224,14 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Nothing, zeros that align what follows, what stands behind an entry, or the signature of a package. */
-static const char *check_gap(const zip_file *zip, uint64_t at, uint64_t end, bool behind, bool last)
+static const char *check_gap(zip_file *zip, uint64_t at, uint64_t end, bool behind, bool last)
 {
     static uint8_t gap[GAP_MOST];
     static const char BLOCK[] = ZIP_SIGNATURE_BLOCK;
     uint8_t block[sizeof(BLOCK) - 1];
     uint64_t n_gap = end - at;
 
+    zip->at = at;
     if (at > end)
         return "has entries that lie over each other";
     if (n_gap == 0 || (behind && n_gap <= BEHIND_MOST))
@@ -279,7 +249,8 @@ static const char *check_gap(const zip_file *zip, uint64_t at, uint64_t end, boo
 
 static const char *check_order(zip_file *zip)
 {
-    char first[4] = "";
+    static const char START[] = ZIP_SIGNATURE_START;
+    char first[sizeof(START) - 1] = "";
     uint64_t at = 0;
     bool behind = false;
     const char *why = NULL;
@@ -287,10 +258,11 @@ static const char *check_order(zip_file *zip)
     if (zip->n_entry > 0)
         qsort(zip->entry, zip->n_entry, sizeof(zip->entry[0]), by_place);
     /* A program may stand before the first one. */
-    if (zip->n_entry > 0 && (!read_at(zip, 0, first, sizeof(first)) || memcmp(first, "PK", 2) != 0))
+    if (zip->n_entry > 0 &&
+        (!read_at(zip, 0, first, sizeof(first)) || memcmp(first, START, sizeof(first)) != 0))
         at = zip->entry[0].at;
-    else if (zip->n_entry > 0 && zip->entry[0].at == sizeof(first))
-        at = sizeof(first); /* a mark of files in several pieces, of which there is one */
+    else if (zip->n_entry > 0 && zip->entry[0].at == PIECES_MARK)
+        at = PIECES_MARK; /* a mark of files in several pieces, of which there is one */
     for (uint64_t i = 0; i < zip->n_entry && !why; i++) {
         why = check_gap(zip, at, zip->entry[i].at, behind, false);
         at = zip->entry[i].end;
@@ -312,7 +284,7 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : one->size < other->size ? -1 : one->size > other->size;
 }
 
-static const char *check_names(const zip_file *zip)
+static const char *check_names(zip_file *zip)
 {
     zip_name *name = calloc(zip->n_entry + 1, sizeof(*name));
     const char *why = name ? NULL : "has too many entries to be compared";
@@ -322,8 +294,10 @@ static const char *check_names(const zip_file *zip)
     if (name && zip->n_entry > 0)
         qsort(name, zip->n_entry, sizeof(*name), by_bytes);
     for (uint64_t i = 1; name && i < zip->n_entry && !why; i++)
-        if (by_bytes(&name[i - 1], &name[i]) == 0)
+        if (by_bytes(&name[i - 1], &name[i]) == 0) {
+            zip->at = zip->directory + (uint64_t)(name[i].bytes - zip->bytes) - CENTRAL_RECORD;
             why = TWICE;
+        }
     free(name);
     return why;
 }
@@ -336,35 +310,44 @@ bool package_zip_ends(int fd, uint64_t size)
     return end != size && (!read_end(&zip, end) || zip.count > 0);
 }
 
-const char *package_zip_differs(int fd, uint64_t size)
+static const char *check_whole(zip_file *zip)
 {
-    zip_file zip = { .fd = fd, .size = size };
-    uint64_t end = find_end(&zip);
+    uint64_t end = find_end(zip);
     const char *why = NULL;
     uint8_t *bytes;
 
-    if (end == size)
+    zip->at = end;
+    if (end == zip->size)
         return "does not end with its directory: what is in it depends on the reader";
-    if (zip.twice)
+    if (zip->twice)
         return "has two ends: what is in it depends on the reader";
-    if (!read_end(&zip, end))
+    if (!read_end(zip, end))
         return DIFFERENT;
-    if (zip.count > ENTRIES_MOST || zip.length > (uint64_t)ENTRIES_MOST * 256)
+    if (zip->count > ENTRIES_MOST || zip->length > (uint64_t)ENTRIES_MOST * 256)
         return "has too many entries to be compared";
-    bytes = malloc(zip.length + 1);
-    zip.bytes = bytes;
-    zip.entry = calloc(zip.count + 1, sizeof(zip.entry[0]));
-    if (!bytes || !zip.entry)
+    bytes = malloc(zip->length + 1);
+    zip->bytes = bytes;
+    zip->entry = calloc(zip->count + 1, sizeof(zip->entry[0]));
+    if (!bytes || !zip->entry)
         why = "has too many entries to be compared";
-    else if (!read_at(&zip, zip.directory, bytes, zip.length))
+    else if (!read_at(zip, zip->directory, bytes, zip->length))
         why = DIFFERENT;
     if (!why)
-        why = check_entries(&zip);
+        why = check_entries(zip);
     if (!why)
-        why = check_names(&zip);
+        why = check_names(zip);
     if (!why)
-        why = check_order(&zip);
-    free(zip.entry);
+        why = check_order(zip);
+    free(zip->entry);
     free(bytes);
+    return why;
+}
+
+const char *package_zip_differs(int fd, uint64_t size, uint64_t *at)
+{
+    zip_file zip = { .fd = fd, .size = size };
+    const char *why = check_whole(&zip);
+
+    *at = zip.at;
     return why;
 }

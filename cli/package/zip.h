@@ -10,9 +10,9 @@
 /** Do both halves say the same, for everybody? Each entry of the directory is where it says, with its name,
  *  method, sizes and checksum; entries follow each other, and the directory them, without a byte that belongs
  *  to none; no name comes twice; none is a directory for some and a file for others. @param fd read by
- *  position @param size of the file @return NULL, or what is not so; also NULL where there is no directory to
- *  be compared with */
-const char *package_zip_differs(int fd, uint64_t size);
+ *  position @param size of the file @param at where in the file that is not so @return NULL, or what is not
+ *  so; a static text, also where there is no directory, or no memory to compare */
+const char *package_zip_differs(int fd, uint64_t size, uint64_t *at);
 /** Does it end with a directory that has entries? */
 bool package_zip_ends(int fd, uint64_t size);
 

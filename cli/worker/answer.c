@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "answer.h"
 
+#include "../whole.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +118,7 @@ void cli_answer_result(cli_answer *answer, const void *bytes, size_t size)
     answer->head.n_result = size;
 }
 
-static bool write_all(int fd, struct iovec *piece, int count)
+static bool write_pieces(int fd, struct iovec *piece, int count)
 {
     while (count > 0) {
         ssize_t put = writev(fd, piece, count);
@@ -138,24 +140,6 @@ static bool write_all(int fd, struct iovec *piece, int count)
     return true;
 }
 
-static bool write_result(int fd, const cli_answer *answer)
-{
-    const char *at = answer->result;
-    size_t left = answer->head.n_result;
-
-    while (left > 0) {
-        ssize_t put = write(fd, at, left);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        left -= (size_t)put;
-    }
-    return true;
-}
-
 bool cli_answer_write(cli_answer *answer, int fd, uint64_t most)
 {
     struct iovec piece[PIECES];
@@ -170,5 +154,5 @@ bool cli_answer_write(cli_answer *answer, int fd, uint64_t most)
     piece[count++] = (struct iovec){ answer->finding, answer->head.n_findings * sizeof(*answer->finding) };
     piece[count++] = (struct iovec){ answer->event, answer->head.n_events * sizeof(*answer->event) };
     piece[count++] = (struct iovec){ answer->text, answer->head.n_text };
-    return write_all(fd, piece, (int)count) && write_result(fd, answer);
+    return write_pieces(fd, piece, (int)count) && cli_write_all(fd, answer->result, answer->head.n_result);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "job.h"
 
+#include "../whole.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,24 +18,6 @@ enum { COPY_BYTES = 8192 };
 int job_memory_file(const char *name)
 {
     return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
-
-bool job_write_at(int fd, const void *bytes, uint64_t size, uint64_t off)
-{
-    const char *at = bytes;
-
-    while (size > 0) {
-        ssize_t put = pwrite(fd, at, (size_t)size, (off_t)off);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        off += (uint64_t)put;
-        size -= (uint64_t)put;
-    }
-    return true;
 }
 
 /* ---- create, destroy ---- */
@@ -145,7 +129,7 @@ cuvet_status cuvet_job_add_memory(cuvet_job *job, const void *bytes, size_t size
     status = may_add(job, name, flags);
     if (status != CUVET_OK)
         return status;
-    if (!open_copied(job) || !job_write_at(job->file[JOB_COPIED], bytes, size, job->copied))
+    if (!open_copied(job) || !cli_write_at(job->file[JOB_COPIED], bytes, size, job->copied))
         return CUVET_E_NOMEM;
     return add_copied(job, size, name, flags);
 }
@@ -156,15 +140,12 @@ static cuvet_status copy_file(const cuvet_job *job, int fd, uint64_t off, uint64
 
     for (uint64_t done = 0; done < size;) {
         uint64_t part = size - done < sizeof(block) ? size - done : sizeof(block);
-        ssize_t got = pread(fd, block, (size_t)part, (off_t)(off + done));
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
+        if (!cli_read_at(fd, block, part, off + done))
             return CUVET_E_IO;
-        if (!job_write_at(job->file[JOB_COPIED], block, (uint64_t)got, job->copied + done))
+        if (!cli_write_at(job->file[JOB_COPIED], block, part, job->copied + done))
             return CUVET_E_NOMEM;
-        done += (uint64_t)got;
+        done += part;
     }
     return CUVET_OK;
 }

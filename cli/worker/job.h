@@ -33,7 +33,6 @@ size_t job_packet_size(const cuvet_job *job);
 void job_write_packet(cuvet_job *job, char *packet);
 /** A new file in memory, -1: errno. */
 int job_memory_file(const char *name);
-bool job_write_at(int fd, const void *bytes, uint64_t size, uint64_t off);
 /** Read the answer out of its file and seal it. false: what is there is none. */
 bool job_read_answer(cuvet_job *job);
 

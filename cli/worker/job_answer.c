@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "job.h"
 
+#include "../whole.h"
 #include "sized.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static bool read_at(int fd, void *to, uint64_t size, uint64_t off)
-{
-    char *at = to;
-
-    while (size > 0) {
-        ssize_t got = pread(fd, at, (size_t)size, (off_t)off);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        off += (uint64_t)got;
-        size -= (uint64_t)got;
-    }
-    return true;
-}
 
 /* Nobody who holds the file can change what is in it from now on; who has it mapped for writing, and that is
  * nobody in order, makes this fail. */
@@ -41,7 +23,7 @@ static bool cut_and_seal(int fd, uint64_t size)
 static bool load(cuvet_job *job, int fd)
 {
     job->bytes = malloc((size_t)job->n_answer);
-    return job->bytes && read_at(fd, job->bytes, job->n_answer, 0);
+    return job->bytes && cli_read_at(fd, job->bytes, job->n_answer, 0);
 }
 
 bool job_read_answer(cuvet_job *job)
@@ -49,7 +31,7 @@ bool job_read_answer(cuvet_job *job)
     int fd = job->file[JOB_ANSWER];
     wire_answer head;
 
-    if (!stop_writing(fd) || !read_at(fd, &head, sizeof(head), 0))
+    if (!stop_writing(fd) || !cli_read_at(fd, &head, sizeof(head), 0))
         return false;
     job->n_answer = wire_answer_size(&head, job->head.number, job->head.most);
     return job->n_answer > 0 && cut_and_seal(fd, job->n_answer) && load(job, fd) &&

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "perform.h"
 
+#include "../whole.h"
 #include "plant.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FIRST_SAID = 16, SUBJECT = 640 };
 
@@ -32,20 +31,8 @@ typedef struct performance {
 static cuvet_status read_piece(void *user, uint64_t off, void *buf, size_t len)
 {
     const input_piece *piece = user;
-    char *at = buf;
 
-    while (len > 0) {
-        ssize_t got = pread(piece->fd, at, len, (off_t)(piece->off + off));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return CUVET_E_IO;
-        at += got;
-        off += (uint64_t)got;
-        len -= (size_t)got;
-    }
-    return CUVET_OK;
+    return cli_read_at(piece->fd, buf, len, piece->off + off) ? CUVET_OK : CUVET_E_IO;
 }
 
 static cuvet_source source_of(const performance *work, uint32_t index, input_piece *piece)

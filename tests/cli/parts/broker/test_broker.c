@@ -218,7 +218,7 @@ START_TEST(cancel)
         back(&broker, &out);
     }
     /* One that comes too late is no part of the next request. */
-    ck_assert(broker_write(broker.fd, "cc", 2));
+    ck_assert(cli_write_all(broker.fd, "cc", 2));
     ck_assert_int_eq(ask_n(&broker, "e", 1, &out), CUVET_OK);
     ck_assert_int_eq(out.end, CUVET_COMPILED);
     back(&broker, &out);
@@ -236,7 +236,7 @@ START_TEST(the_other_side_dies)
         int status;
 
         start(&broker);
-        ck_assert(broker_write(broker.fd, &head, sizeof(head)) && broker_write(broker.fd, "w", 1));
+        ck_assert(cli_write_all(broker.fd, &head, sizeof(head)) && cli_write_all(broker.fd, "w", 1));
         while (__atomic_load_n(&seen->calls, __ATOMIC_RELAXED) <= how)
             usleep(1000);
         if (how == 1)

@@ -63,7 +63,7 @@ static void serve(const void *bytes, size_t size)
     int end[2];
 
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end), 0);
-    ck_assert(broker_write(end[0], bytes, size));
+    ck_assert(cli_write_all(end[0], bytes, size));
     ck_assert_int_eq(shutdown(end[0], SHUT_WR), 0);
     cli_broker_serve(end[1], &real, &RULES);
     close(end[0]);
