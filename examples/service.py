@@ -47,6 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not size.isdecimal() or int(size) > MOST:
             return self.answer(413, {"error": f"a request says its size, at most {MOST}"})
         body = self.rfile.read(int(size))
+        if len(body) < int(size):  # a part of a file is none
+            return self.answer(400, {"error": "the request ends before its size"})
         try:
             with cuvet.Worker(self.socket, timeout=180) as worker:
                 if url.path == "/scan":

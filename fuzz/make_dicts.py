@@ -195,7 +195,7 @@ TARGETS["frames"] = lambda: [bytes([k]) for k in range(7)] + [b"r", b"c", b"d\xf
 TARGETS["worker"] = lambda: [bytes([k, 3]) for k in range(4)] + [u32(m) for m in (0x31485743, 0x31515743, 0x31445743, 0x31415743)] + [
     b"CV-", b"\0\0", b"a.o\0", u32(4096), u32(90)]
 # Frames of fuzz/target_package.c: the mark with each verb, lengths, offsets.
-TARGETS["package"] = lambda: [b"cvpk" + bytes([v, 0, 0, 0]) for v in b"edzfrwq"] + [u32(n) for n in (1, 512, 65536, 1 << 20)] + [
+TARGETS["package"] = lambda: [b"cvpk" + bytes([v, 0, 0, 0]) for v in b"edzforwq"] + [u32(n) for n in (1, 512, 65536, 1 << 20)] + [
     struct.pack("<Q", n) for n in (1, (1 << 63) - 1)] + [b"name\0text", b"PK\3\4", b"ustar", b"\x1f\x8b\x08\0", b"\xed\xab\xee\xdb", b"!<arch>\ndebian-binary"]
 # Records of a zip file.
 TARGETS["zip"] = lambda: [b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7", b"PK\7\x08", b"APK Sig Block 42", b"\1\0\x18\0", b"\xff" * 4] + [u32(n) for n in (8, 1 << 16, 0x81A40000)]

@@ -659,6 +659,7 @@ def make_package():
     entry = frame(b"e", b"lib/a.so") + frame(b"d", b"\x7fELF") + frame(b"d", b"tail", offset=64) + frame(b"z", offset=100)
     put("package", "entries", entry + frame(b"e", b"empty") + frame(b"z") + frame(b"q"))
     put("package", "remark", frame(b"r", b"link\0symbolic link, not followed") + entry + frame(b"q"))
+    put("package", "folder", frame(b"o") + entry + frame(b"o", b"x"))
     put("package", "failed", frame(b"e", b"a") + frame(b"d", b"x") + frame(b"f", b"is encrypted", cause=1) + entry + frame(b"w", b"says two things") + frame(b"q"))
     put("package", "whole-failed", entry + frame(b"f", b"is cut", cause=2))
     put("package", "nested", frame(b"e", b"a") + frame(b"e", b"b"))
