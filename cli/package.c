@@ -398,7 +398,7 @@ static const char *find_program(void)
 
 static int spawn(const package *pack, int fd, int out, package_form form, pid_t *child)
 {
-    char word[] = { (char)('0' + form), '\0' };
+    char word[] = { (char)(PACKAGE_WORD + form), '\0' };
     char *argv[] = { (char[]){ "cuvet-package" }, word, NULL }, *envp[] = { NULL };
     posix_spawn_file_actions_t actions;
     int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_IN + 1), rc;

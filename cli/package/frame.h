@@ -16,6 +16,8 @@
 
 /* Descriptors of cuvet-package: where frames go, and the package. */
 enum { PACKAGE_OUT = 3, PACKAGE_IN = 4 };
+/* Its only argument: this letter, and as many further as the number of the form. */
+enum { PACKAGE_WORD = 'A' };
 
 typedef enum package_verb {
     PACKAGE_ENTRY = 'e', /* an entry begins: its name */
@@ -64,9 +66,22 @@ typedef enum package_form {
     PACKAGE_SEVENZIP,
     PACKAGE_TAR,
     PACKAGE_CPIO,
-    PACKAGE_FILTER,
-    PACKAGE_DEB
+    PACKAGE_DEB,
+    PACKAGE_GZIP, /* from here on: streams, of tar or cpio or of a single file */
+    PACKAGE_BZIP2,
+    PACKAGE_XZ,
+    PACKAGE_LZMA,
+    PACKAGE_ZSTD,
+    PACKAGE_LZ4,
+    PACKAGE_SKIPPED, /* zstd or LZ4, behind a frame that is skipped */
+    PACKAGE_RPM,     /* of any of them */
+    PACKAGE_N_FORM
 } package_form;
+
+static inline bool package_is_stream(package_form form)
+{
+    return form >= PACKAGE_GZIP;
+}
 
 /* As many bytes as tell what a file is. */
 enum { PACKAGE_HEAD = 512 };

@@ -2,7 +2,7 @@
 /* cuvet-package: the only program of cuvet that has libarchive in it. It is started by the process
  * that opens inputs, for one package: 3 is the pipe that frames go into, 4 the package. It enters its cage
  * before the first byte is read; what it can do then is read the one and write into the other. usage:
- * cuvet-package FORM, the number of a package_form */
+ * cuvet-package FORM, the number of a package_form behind PACKAGE_WORD */
 #include "../sandbox.h"
 #include "../whole.h"
 #include "frame.h"
@@ -70,13 +70,17 @@ static void put_text(package_verb verb, package_cause cause, const char *text)
 }
 
 /* What is wrong, and where in the package; in a stream, where in what it holds. */
-static void add_place(char text[PACKAGE_TEXT_MOST], const char *why, bool stream, uint64_t at)
+static void add_place(char text[PACKAGE_TEXT_MOST], const char *why, bool stream, int64_t at)
 {
-    snprintf(text, PACKAGE_TEXT_MOST, "%.400s (byte %" PRIu64 "%s)", why && *why ? why : "cannot be read", at,
-             stream ? " of what is unpacked" : "");
+    why = why && *why ? why : "cannot be read";
+    if (at < 0) /* libarchive does not know it */
+        snprintf(text, PACKAGE_TEXT_MOST, "%s", why);
+    else
+        snprintf(text, PACKAGE_TEXT_MOST, "%.400s (byte %" PRId64 "%s)", why, at,
+                 stream ? " of what is unpacked" : "");
 }
 
-static void put_finding(const char *why, bool stream, uint64_t at)
+static void put_finding(const char *why, bool stream, int64_t at)
 {
     char text[PACKAGE_TEXT_MOST];
 
@@ -138,15 +142,29 @@ static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t reques
 /* A zip file without its directory is read by what stands before each entry. */
 typedef enum way { AS_IT_SAYS, BY_ENTRIES } way;
 
-static void support_filters(struct archive *archive)
+/* The one that the first bytes are of, once: what comes out of it is the content, whatever that begins
+ * like. libarchive 3.6 cannot be told so of zstd and LZ4, whose marks have four bytes; of rpm it finds out. */
+static void support_filters(struct archive *archive, package_form form)
 {
-    (void)archive_read_support_filter_gzip(archive);
-    (void)archive_read_support_filter_bzip2(archive);
-    (void)archive_read_support_filter_xz(archive);
-    (void)archive_read_support_filter_lzma(archive);
-    (void)archive_read_support_filter_zstd(archive);
-    (void)archive_read_support_filter_lz4(archive);
-    (void)archive_read_support_filter_rpm(archive);
+    if (form == PACKAGE_GZIP)
+        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_GZIP);
+    if (form == PACKAGE_BZIP2)
+        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_BZIP2);
+    if (form == PACKAGE_XZ)
+        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_XZ);
+    if (form == PACKAGE_LZMA)
+        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_LZMA);
+    if (form == PACKAGE_ZSTD || form == PACKAGE_SKIPPED || form == PACKAGE_RPM)
+        (void)archive_read_support_filter_zstd(archive);
+    if (form == PACKAGE_LZ4 || form == PACKAGE_SKIPPED)
+        (void)archive_read_support_filter_lz4(archive);
+    if (form == PACKAGE_RPM) {
+        (void)archive_read_support_filter_rpm(archive);
+        (void)archive_read_support_filter_gzip(archive);
+        (void)archive_read_support_filter_bzip2(archive);
+        (void)archive_read_support_filter_xz(archive);
+        (void)archive_read_support_filter_lzma(archive);
+    }
 }
 
 /* What a file is was found out by its first bytes, and nothing else may be made of it: of two formats that a
@@ -157,9 +175,9 @@ static struct archive *open_package(reader *in, package_form form, package_form 
 
     if (!archive)
         return NULL;
-    if (form == PACKAGE_FILTER)
-        support_filters(archive);
-    switch (form == PACKAGE_FILTER ? within : form) {
+    if (package_is_stream(form))
+        support_filters(archive, form);
+    switch (package_is_stream(form) ? within : form) {
     case PACKAGE_ZIP:
         (void)(how == BY_ENTRIES ? archive_read_support_format_zip_streamable(archive)
                                  : archive_read_support_format_zip_seekable(archive));
@@ -168,7 +186,15 @@ static struct archive *open_package(reader *in, package_form form, package_form 
     case PACKAGE_TAR: (void)archive_read_support_format_tar(archive); break;
     case PACKAGE_CPIO: (void)archive_read_support_format_cpio(archive); break;
     case PACKAGE_DEB: (void)archive_read_support_format_ar(archive); break;
-    case PACKAGE_FILTER:
+    case PACKAGE_GZIP:
+    case PACKAGE_BZIP2:
+    case PACKAGE_XZ:
+    case PACKAGE_LZMA:
+    case PACKAGE_ZSTD:
+    case PACKAGE_LZ4:
+    case PACKAGE_SKIPPED:
+    case PACKAGE_RPM:
+    case PACKAGE_N_FORM:
     case PACKAGE_NONE: (void)archive_read_support_format_raw(archive); break; /* a single file */
     }
     in->at = 0;
@@ -278,18 +304,18 @@ static bool is_unpacked(struct archive *archive, struct archive_entry *entry, pa
 
     if (how == BY_ENTRIES && name && !*name)
         return false;
-    return form != PACKAGE_FILTER || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
+    return !package_is_stream(form) || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 /* The header that was begun last tells where, in formats that are read from their beginning to their end. */
 static void keep_reason(package_seen *seen, struct archive *archive, package_form form, package_form within)
 {
     const char *text = archive ? archive_error_string(archive) : "out of memory";
-    package_form inner = form == PACKAGE_FILTER ? within : form;
+    package_form inner = package_is_stream(form) ? within : form;
 
     seen->cause = archive ? cause_of(archive, ARCHIVE_FATAL) : PACKAGE_MEMORY;
     if (archive && (inner == PACKAGE_TAR || inner == PACKAGE_CPIO || inner == PACKAGE_DEB))
-        add_place(seen->why, text, form == PACKAGE_FILTER, (uint64_t)archive_read_header_position(archive));
+        add_place(seen->why, text, package_is_stream(form), archive_read_header_position(archive));
     else
         snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
 }
@@ -321,8 +347,8 @@ static bool send_entries(reader *in, package_form form, package_form within, way
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
         rc = archive_read_next_header(archive, &entry);
         if (rc == ARCHIVE_RETRY && seen->skipped++ < SKIPPED_MOST) {
-            put_finding(archive_error_string(archive), form == PACKAGE_FILTER,
-                        (uint64_t)archive_read_header_position(archive));
+            put_finding(archive_error_string(archive), package_is_stream(form),
+                        archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
             if (!is_unpacked(archive, entry, form, how)) {
@@ -342,9 +368,9 @@ static bool send_entries(reader *in, package_form form, package_form within, way
 }
 
 /* What a stream holds is known by the first bytes that come out. */
-static package_form look_into(reader *in)
+static package_form look_into(reader *in, package_form stream)
 {
-    struct archive *archive = open_package(in, PACKAGE_FILTER, PACKAGE_NONE, AS_IT_SAYS);
+    struct archive *archive = open_package(in, stream, PACKAGE_NONE, AS_IT_SAYS);
     struct archive_entry *entry;
     uint8_t head[PACKAGE_HEAD];
     size_t n_head = 0;
@@ -367,11 +393,14 @@ static package_form look_into(reader *in)
 /* In all ways that make something of it. */
 static bool send_package(reader *in, package_form form, package_seen *seen)
 {
-    package_form within = form == PACKAGE_FILTER ? look_into(in) : PACKAGE_NONE;
+    package_form within = package_is_stream(form) ? look_into(in, form) : PACKAGE_NONE;
     bool whole = send_entries(in, form, within, AS_IT_SAYS, seen);
     const char *why;
     uint64_t at;
 
+    /* It only begins like tar or cpio. */
+    if (within != PACKAGE_NONE && !seen->any && !whole)
+        whole = send_entries(in, form, PACKAGE_NONE, AS_IT_SAYS, seen);
     if (form != PACKAGE_ZIP)
         return whole;
     why = package_zip_differs(PACKAGE_IN, (uint64_t)in->size, &at);
@@ -383,15 +412,16 @@ static bool send_package(reader *in, package_form form, package_seen *seen)
     else if (!seen->any)
         return whole;
     if (why)
-        put_finding(why, false, at);
+        put_finding(why, false, (int64_t)at);
     return whole;
 }
 
-/* The number of a form. */
+/* The number of a form, as a letter. */
 static package_form form_of(const char *word)
 {
-    return word[0] >= '1' && word[0] <= '0' + PACKAGE_DEB && word[1] == 0 ? (package_form)(word[0] - '0')
-                                                                          : PACKAGE_NONE;
+    return word[0] > PACKAGE_WORD && word[0] < PACKAGE_WORD + PACKAGE_N_FORM && word[1] == 0
+               ? (package_form)(word[0] - PACKAGE_WORD)
+               : PACKAGE_NONE;
 }
 
 /* What takes longer than the slowest of the formats is stopped. */

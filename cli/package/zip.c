@@ -51,7 +51,9 @@ static uint64_t find_end(zip_file *zip)
 
     if (n_tail < END_RECORD || !read_at(zip, zip->size - n_tail, tail, n_tail))
         return zip->size;
-    for (uint64_t at = n_tail - END_RECORD + 1; at-- > 0;) {
+    for (uint64_t left = n_tail - END_RECORD + 1; left > 0; left--) {
+        uint64_t at = left - 1;
+
         if (!is_END(tail + at))
             continue;
         if (ZIP_NUMBER_OF(tail + at, END_N_COMMENT) != n_tail - at - END_RECORD) {
