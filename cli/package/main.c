@@ -143,7 +143,8 @@ static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t reques
 typedef enum way { AS_IT_SAYS, BY_ENTRIES } way;
 
 /* The one that the first bytes are of, once: what comes out of it is the content, whatever that begins
- * like. libarchive 3.6 cannot be told so of zstd and LZ4, whose marks have four bytes; of rpm it finds out. */
+ * like. libarchive 3.6 cannot be told so of zstd and LZ4, which have marks of four bytes; of rpm it finds
+ * out. */
 static void support_filters(struct archive *archive, package_form form)
 {
     if (form == PACKAGE_GZIP)
