@@ -52,6 +52,7 @@ typedef struct cli_option_info {
 
 const cli_command_info *cli_command_get(size_t index);
 const cli_option_info *cli_option_get(size_t index);
+bool cli_takes(cli_command command, cli_option option);
 /** Parse the options of a command; argv[0] is its name. What is asked for by --help, --version and
  *  --list-limits is printed here. @return false: done, leave with *rc. */
 bool cli_parse(cli_command command, int argc, char **argv, cli_args *out, int *rc);
@@ -140,6 +141,7 @@ int cmd_unpack(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_map(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_select(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_link(int argc, char **argv);

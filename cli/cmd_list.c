@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
+#include "inside.h"
 #include "pick.h"
 #include "printing.h"
 #include "report.h"
-#include "resources.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,85 +11,16 @@
 typedef struct list_run {
     bool kernels, resources, json;
     bool headed; /* the heading of the present file is there */
-    /* Bytes of the present file that may still be looked at: its pieces may all lie over the same ones. */
-    uint64_t left;
+    cli_looking looking;
     cli_printing printing;
     int rc;
 } list_run;
 
-/* What is in a piece is read from its unpacked bytes. Its rules were judged by the scan already, so that a
- * context of its own, without a listener, keeps its findings from being told twice. */
-typedef struct inside_list {
-    char hash[CLI_SHA256_CAP]; /* "" without bytes */
-    bool has;                  /* the resources of a device ELF */
-    cuvet_ctx *ctx;
-    cuvet_elf elf;
-    cli_resources use;
-} inside_list;
-
-/* The limit 'work' is about bytes looked at per byte of input. */
-static uint64_t work_for(const cli_session *session, uint64_t size)
-{
-    const uint64_t work = session->args->limits.work, least = UINT64_C(1) << 20;
-
-    return work > 0 && size > (UINT64_MAX - least) / work ? UINT64_MAX : least + size * work;
-}
-
-static void ended_by(list_run *list, const cli_session *session, cuvet_status status)
-{
-    cli_complain(session->in->name, "what the functions of a piece use is not known in full: %s",
-                 cli_status_text(status));
-    list->rc = cli_worse(list->rc, cli_exit_of(status));
-}
-
-static void read_inside(inside_list *inside, list_run *list, const cli_session *session, const void *bytes,
-                        size_t size)
-{
-    const cuvet_ctx_options co = { .size = sizeof(co), .limits = &session->args->limits };
-    uint64_t work = work_for(session, size), before;
-    cuvet_status status = cuvet_ctx_create(&co, &inside->ctx);
-
-    if (status == CUVET_OK && cuvet_elf_create(inside->ctx, bytes, size, &inside->elf) != CUVET_OK)
-        return; /* the findings of the scan say why */
-    work = before = work < list->left ? work : list->left;
-    if (status == CUVET_OK)
-        status = cli_resources_read(&inside->use, inside->ctx, inside->elf, &work);
-    list->left -= before - work;
-    inside->has = status == CUVET_OK;
-    if (inside->use.cut)
-        status = CUVET_E_LIMIT;
-    if (status != CUVET_OK)
-        ended_by(list, session, status);
-}
-
-static void look_inside(inside_list *inside, list_run *list, const cli_session *session,
+static void look_inside(cli_inside *inside, list_run *list, const cli_session *session,
                         const cuvet_item *item)
 {
-    const void *bytes;
-    size_t count;
-
-    *inside = (inside_list){ .ctx = NULL };
-    if (cuvet_scan_payload(session->ctx, session->scan, &bytes, &count) != CUVET_OK)
-        return;
-    if (item->compression != CUVET_Z_NONE)
-        list->left = list->left > UINT64_MAX - work_for(session, count)
-                         ? UINT64_MAX
-                         : list->left + work_for(session, count);
-    if (count > list->left) {
-        ended_by(list, session, CUVET_E_LIMIT);
-        return;
-    }
-    list->left -= count;
-    cli_printing_piece(&list->printing, session, count);
-    cli_sha256(bytes, count, inside->hash);
-    if (item->kind == CUVET_K_CUBIN)
-        read_inside(inside, list, session, bytes, count);
-}
-
-static void leave_file(inside_list *inside)
-{
-    cli_resources_free(&inside->use);
-    cuvet_ctx_destroy(inside->ctx);
+    cli_inside_look(inside, &list->looking, session, item);
+    cli_printing_piece(&list->printing, session, inside->bytes.n);
 }
 
 static void put_constants(const cli_resources *resources, size_t first, size_t count)
@@ -124,7 +55,7 @@ static bool spend_line(list_run *list, size_t name, size_t banks)
     return cli_printing_spend(&list->printing, (uint64_t)name + 64 + 32 * (uint64_t)banks);
 }
 
-static void put_kernels(const inside_list *inside, list_run *list)
+static void put_kernels(const cli_inside *inside, list_run *list)
 {
     for (size_t i = 0; inside->has && i < inside->use.n_kernels; i++) {
         const cli_kernel *kernel = &inside->use.kernel[i];
@@ -157,7 +88,7 @@ static void put_banks(const cli_resources *resources, const cli_function *functi
     printf("%-22s ", *banks ? banks : "-");
 }
 
-static void put_table(const inside_list *inside, list_run *list)
+static void put_table(const cli_inside *inside, list_run *list)
 {
     const cli_resources *resources = &inside->use;
     bool any = false;
@@ -248,12 +179,16 @@ static bool function_json(cli_record *record, list_run *list, const cli_resource
     return true;
 }
 
-static void inside_json(cli_record *record, list_run *list, const inside_list *inside)
+static void inside_json(cli_record *record, list_run *list, const cli_inside *inside)
 {
     const cli_resources *resources = &inside->use;
 
-    if (*inside->hash)
-        cli_record_string(record, "sha256", inside->hash);
+    if (inside->unpacked) {
+        char hash[CLI_SHA256_CAP];
+
+        cli_digest_text(&inside->digest, hash);
+        cli_record_string(record, "sha256", hash);
+    }
     if (!inside->has)
         return;
     cli_record_open(record, "kernel_names", '[');
@@ -280,7 +215,7 @@ static void begin_json(void *user, const cli_session *session)
 {
     list_run *list = user;
 
-    list->left = session->in->why ? 0 : work_for(session, session->in->source.length);
+    cli_looking_begin(&list->looking, session);
     cli_printing_begin(&list->printing, session);
 }
 
@@ -317,8 +252,8 @@ static void put_producer(const cuvet_producer *producer)
 static void member_text(void *user, const cli_session *session, const cuvet_item *item)
 {
     list_run *list = user;
-    char path[CLI_PATH_CAP], arch[32];
-    inside_list inside;
+    char path[CLI_PATH_CAP], arch[32], hash[CLI_SHA256_CAP];
+    cli_inside inside;
 
     if (!list->headed)
         put_heading(list, session);
@@ -340,13 +275,15 @@ static void member_text(void *user, const cli_session *session, const cuvet_item
         return;
     look_inside(&inside, list, session, item);
     put_producer(&item->producer);
-    if (list->kernels && *inside.hash)
-        printf("      sha256 %s\n", inside.hash);
+    if (list->kernels && inside.unpacked) {
+        cli_digest_text(&inside.digest, hash);
+        printf("      sha256 %s\n", hash);
+    }
     if (list->kernels)
         put_kernels(&inside, list);
     if (list->resources)
         put_table(&inside, list);
-    leave_file(&inside);
+    cli_inside_leave(&inside);
     say_cut(list, session, item);
 }
 
@@ -354,12 +291,12 @@ static void member_json(void *user, const cli_session *session, const cuvet_item
 {
     list_run *list = user;
     cli_record *record = cli_ndjson_member(session, item);
-    inside_list inside;
+    cli_inside inside;
 
     if (list->kernels || list->resources) {
         look_inside(&inside, list, session, item);
         inside_json(record, list, &inside);
-        leave_file(&inside);
+        cli_inside_leave(&inside);
     }
     cli_ndjson_put();
     say_cut(list, session, item);
@@ -411,6 +348,6 @@ int cmd_list(int argc, char **argv)
     rc = cli_session_run(&session);
     cli_demangle_stop();
     cli_pick_end(&pick, session.n_inputs > 0);
-    rc = cli_worse(rc, list.rc);
+    rc = cli_worse(rc, cli_worse(list.rc, list.looking.rc));
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

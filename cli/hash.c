@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 
+#include <stdlib.h>
+
+#define HASH_BLOCK (1u << 16)
+
 void cli_hex(const uint8_t *bytes, size_t size, char *out)
 {
     static const char HEX[] = "0123456789abcdef";
@@ -12,13 +16,38 @@ void cli_hex(const uint8_t *bytes, size_t size, char *out)
     out[2 * size] = '\0';
 }
 
-void cli_sha256(const void *bytes, size_t size, char out[CLI_SHA256_CAP])
+void cli_digest_of(cli_digest *digest, const void *bytes, size_t size)
 {
     struct sha256_ctx sha;
-    uint8_t digest[SHA256_DIGEST_SIZE];
 
     sha256_init(&sha);
-    sha256_update(&sha, size, bytes);
-    sha256_digest(&sha, sizeof(digest), digest);
-    cli_hex(digest, sizeof(digest), out);
+    if (size > 0)
+        sha256_update(&sha, size, bytes);
+    sha256_digest(&sha, sizeof(digest->byte), digest->byte);
+}
+
+bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t off, uint64_t size)
+{
+    uint8_t *block = malloc(HASH_BLOCK);
+    struct sha256_ctx sha;
+    bool good = block != NULL;
+
+    sha256_init(&sha);
+    while (good && size > 0) {
+        size_t count = size < HASH_BLOCK ? (size_t)size : HASH_BLOCK;
+
+        good = source->read_at(source->user, off, block, count) == CUVET_OK;
+        if (good)
+            sha256_update(&sha, count, block);
+        off += count;
+        size -= count;
+    }
+    sha256_digest(&sha, sizeof(digest->byte), digest->byte);
+    free(block);
+    return good;
+}
+
+void cli_digest_text(const cli_digest *digest, char out[CLI_SHA256_CAP])
+{
+    cli_hex(digest->byte, sizeof(digest->byte), out);
 }

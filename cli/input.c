@@ -150,9 +150,7 @@ static bool split_process(input_queue *queue, const cli_found *found)
 /* Packages are for commands that look at any number of inputs. */
 static bool opens_packages(const cli_args *args)
 {
-    return (args->command == CLI_C_SCAN || args->command == CLI_C_LIST || args->command == CLI_C_CHECK ||
-            args->command == CLI_C_UNPACK || args->command == CLI_C_DUMP) &&
-           !args->set[CLI_O_NO_PACKAGES];
+    return cli_takes(args->command, CLI_O_NO_PACKAGES) && !args->set[CLI_O_NO_PACKAGES];
 }
 
 static bool is_package(const input_queue *queue, const cli_found *found)

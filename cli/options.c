@@ -5,8 +5,9 @@
 #include <getopt.h>
 #include <string.h>
 
-#define IN(id)       (1u << CLI_C_##id)
-#define IN_INPUT     (IN(SCAN) | IN(LIST) | IN(CHECK) | IN(UNPACK) | IN(MAP) | IN(SELECT) | IN(FINALIZE))
+#define IN(id) (1u << CLI_C_##id)
+#define IN_INPUT                                                                                             \
+    (IN(SCAN) | IN(LIST) | IN(CHECK) | IN(DIFF) | IN(UNPACK) | IN(MAP) | IN(SELECT) | IN(FINALIZE))
 #define IN_ANY       ((1u << CLI_C_COUNT) - 1)
 #define ROWS(table)  (sizeof(table) / sizeof((table)[0]))
 #define MAX_SETTINGS 64
@@ -32,6 +33,14 @@ const cli_command_info *cli_command_get(size_t index)
 const cli_option_info *cli_option_get(size_t index)
 {
     return index < ROWS(OPTIONS) ? &OPTIONS[index] : NULL;
+}
+
+bool cli_takes(cli_command command, cli_option option)
+{
+    for (size_t i = 0; i < ROWS(OPTIONS); i++)
+        if (OPTIONS[i].id == option && (OPTIONS[i].commands & (1u << command)) != 0)
+            return true;
+    return false;
 }
 
 bool cli_each_word(const char *list, cli_word_fn *each, void *user)

@@ -9,9 +9,8 @@
 
 #define SARIF_SCHEMA                                                                                         \
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-#define HELP_BASE  "docs/rules.md#"
-#define URI_CAP    16384
-#define HASH_BLOCK (1u << 16)
+#define HELP_BASE "docs/rules.md#"
+#define URI_CAP   16384
 
 struct cli_sarif_report {
     const cli_args *args;
@@ -31,28 +30,13 @@ static json_t *message_of(const char *text)
 /* The source is read a second time; the hash is left out when that fails. */
 static json_t *hash_of(const cuvet_source *src)
 {
-    struct sha256_ctx sha;
-    uint8_t digest[SHA256_DIGEST_SIZE], *block = malloc(HASH_BLOCK);
-    char hex[2 * SHA256_DIGEST_SIZE + 1];
-    uint64_t off = 0;
-    json_t *out = NULL;
+    char hex[CLI_SHA256_CAP];
+    cli_digest digest;
 
-    sha256_init(&sha);
-    while (block && off < src->length) {
-        size_t count = src->length - off < HASH_BLOCK ? (size_t)(src->length - off) : HASH_BLOCK;
-
-        if (src->read_at(src->user, off, block, count) != CUVET_OK)
-            break;
-        sha256_update(&sha, count, block);
-        off += count;
-    }
-    if (block && off == src->length) {
-        sha256_digest(&sha, sizeof(digest), digest);
-        cli_hex(digest, sizeof(digest), hex);
-        out = json_pack("{s:s}", "sha-256", hex);
-    }
-    free(block);
-    return out;
+    if (!cli_digest_source(&digest, src, 0, src->length))
+        return NULL;
+    cli_digest_text(&digest, hex);
+    return json_pack("{s:s}", "sha-256", hex);
 }
 
 static json_t *location_of(const char *bytes)
@@ -183,14 +167,14 @@ static json_t *physical_location(const cli_sarif_report *report, size_t artifact
 static json_t *fingerprint(const char *rule, const char *path)
 {
     struct sha256_ctx sha;
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    char hex[2 * SHA256_DIGEST_SIZE + 1];
+    cli_digest digest;
+    char hex[CLI_SHA256_CAP];
 
     sha256_init(&sha);
     sha256_update(&sha, strlen(rule) + 1, (const uint8_t *)rule);
     sha256_update(&sha, strlen(path), (const uint8_t *)path);
-    sha256_digest(&sha, sizeof(digest), digest);
-    cli_hex(digest, sizeof(digest), hex);
+    sha256_digest(&sha, sizeof(digest.byte), digest.byte);
+    cli_digest_text(&digest, hex);
     return json_pack("{s:s}", "rulePath/v1", hex);
 }
 

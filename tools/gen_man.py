@@ -14,7 +14,7 @@ ROOT = rules_table.ROOT
 OPTIONS = os.path.join(ROOT, "cli", "options.def")
 LINK_OPTIONS = os.path.join(ROOT, "spec", "nvlink.def")
 LIMITS = os.path.join(ROOT, "spec", "limits.def")
-INPUT = ("SCAN", "LIST", "CHECK", "UNPACK", "MAP", "SELECT", "FINALIZE")
+INPUT = ("SCAN", "LIST", "CHECK", "DIFF", "UNPACK", "MAP", "SELECT", "FINALIZE")
 UNITS = {"CV_KIB": 1 << 10, "CV_MIB": 1 << 20, "CV_GIB": 1 << 30}
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 FROM = "Generated from cli/options.def by tools/gen_man.py; do not edit."
@@ -35,6 +35,13 @@ NDJSON = {
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
     "check": [("check", "file ok verdict (the worst of what is in it) has lacks forbidden: architectures as sm_90 and compute_90; kinds that may not be there, and are")],
+    "diff": [
+        ("diff_code", "code (sm_90, compute_90, lto_90, or the name of a kind) state (same changed lost new) pieces (old new same same_code) kernels (same changed lost new: "
+         "names) stored (old new)"),
+        ("diff_kernel", "each that is not the same: code state name demangled, old and new, of each variant: fingerprint registers stack shared local barriers"),
+        ("diff_file, diff_producer", "whose number of pieces differs: name state pieces (old new)"),
+        ("diff", "at the end: old new result (same metadata code lost) complete (both could be looked at, without a finding) old_verdict new_verdict")
+    ],
     "map": [("claim", "file path owner index (of a section) inner offset length shared"),
             ("finding, verdict", "as of scan")],
     "rules": [("rule", "rule severity class title message why")],

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "contents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES 65536u
+
+/* Texts, which stay where they are. */
+struct contents_block {
+    struct contents_block *next;
+    size_t used, cap;
+    char text[];
+};
+
+void cli_contents_begin(cli_contents *contents, const cli_args *args)
+{
+    *contents = (cli_contents){ .room = args->limits.live };
+}
+
+/* ---- room ---- */
+
+static bool spend_room(cli_contents *contents, uint64_t size)
+{
+    if (size > contents->room)
+        return false;
+    contents->room -= size;
+    return true;
+}
+
+/* Terminated, so that it can be used as either. NULL: no room. */
+static char *keep_text(cli_contents *contents, const void *bytes, size_t size)
+{
+    struct contents_block *block = contents->text;
+    char *out;
+
+    if (!block || size >= block->cap - block->used) {
+        size_t cap = size < BLOCK_BYTES ? BLOCK_BYTES : size + 1;
+
+        block = spend_room(contents, cap) ? malloc(sizeof(*block) + cap) : NULL;
+        if (!block)
+            return NULL;
+        *block = (struct contents_block){ .next = contents->text, .cap = cap };
+        contents->text = block;
+    }
+    out = block->text + block->used;
+    if (size > 0)
+        memcpy(out, bytes, size);
+    out[size] = '\0';
+    block->used += size + 1;
+    return out;
+}
+
+static const char *keep_string(cli_contents *contents, const char *text)
+{
+    return keep_text(contents, text, strlen(text));
+}
+
+/* The list with room for one more. NULL: no room, and it is as before. */
+static void *grow(cli_contents *contents, void *list, size_t count, size_t *cap, size_t size)
+{
+    size_t more = *cap ? 2 * *cap : 64;
+    void *out;
+
+    if (count < *cap)
+        return list;
+    out = spend_room(contents, (uint64_t)(more - *cap) * size) ? reallocarray(list, more, size) : NULL;
+    if (out)
+        *cap = more;
+    return out;
+}
+
+/* ---- what is met ---- */
+
+static bool add_kernel(cli_contents *contents, const cli_inside *inside, const cli_fingerprint *print,
+                       const cli_kernel *kernel, const char *code)
+{
+    const cli_function *function = &inside->use.function[kernel->function];
+    cli_kernel_seen *list = grow(contents, contents->kernel, contents->n_kernels, &contents->cap_kernels,
+                                 sizeof(*contents->kernel));
+    char *name = list ? keep_text(contents, kernel->name.p, kernel->name.n) : NULL;
+
+    if (list)
+        contents->kernel = list;
+    if (!name)
+        return false;
+    list += contents->n_kernels++;
+    *list = (cli_kernel_seen){ .name = { (const uint8_t *)name, kernel->name.n },
+                               .code = code,
+                               .registers = function->registers,
+                               .stack = function->stack,
+                               .barriers = function->barriers,
+                               .shared = function->shared,
+                               .local = function->local };
+    /* What has no code of its own is what its file is. */
+    list->print = print->whole;
+    if (print->count > 0 && kernel->function > 0)
+        cli_fingerprint_function(print, kernel->function, &list->print);
+    return true;
+}
+
+static bool add_producer(cli_contents *contents, const cuvet_producer *producer)
+{
+    char release[CLI_RELEASE_CAP], text[128];
+    cli_named_seen *list;
+
+    if (!producer->tool || (!*producer->tool && producer->version == 0))
+        return true;
+    cli_release_text(producer->version, release, sizeof(release));
+    snprintf(text, sizeof(text), "%s%s%s", *producer->tool ? producer->tool : "unknown tool",
+             *release ? " " : "", release);
+    for (size_t i = 0; i < contents->n_producers; i++)
+        if (strcmp(contents->producer[i].name, text) == 0) {
+            contents->producer[i].pieces++;
+            return true;
+        }
+    list = grow(contents, contents->producer, contents->n_producers, &contents->cap_producers, sizeof(*list));
+    if (!list)
+        return false;
+    contents->producer = list;
+    list[contents->n_producers] = (cli_named_seen){ keep_string(contents, text), 1 };
+    return list[contents->n_producers++].name != NULL;
+}
+
+/* Inputs are named "package!/path". */
+static const char *name_within(const cli_session *session)
+{
+    const char *mark = session->in->what == CLI_ENTRY ? strstr(session->in->name, "!/") : NULL;
+
+    return mark ? mark + strlen("!/") : "";
+}
+
+static cli_named_seen *find_file(cli_contents *contents, const cli_session *session)
+{
+    const char *name = name_within(session);
+    cli_named_seen *list = contents->file;
+
+    if (contents->n_files > 0 && strcmp(list[contents->n_files - 1].name, name) == 0)
+        return &list[contents->n_files - 1];
+    list = grow(contents, list, contents->n_files, &contents->cap_files, sizeof(*list));
+    if (!list)
+        return NULL;
+    contents->file = list;
+    list[contents->n_files] = (cli_named_seen){ .name = keep_string(contents, name) };
+    return list[contents->n_files].name ? &list[contents->n_files++] : NULL;
+}
+
+static bool add_piece(cli_contents *contents, const cli_session *session, const cuvet_item *item,
+                      cli_piece_seen **piece)
+{
+    char code[CONTENTS_CODE_CAP];
+    cli_named_seen *file = find_file(contents, session);
+    cli_piece_seen *list =
+        file ? grow(contents, contents->piece, contents->n_pieces, &contents->cap_pieces, sizeof(*list))
+             : NULL;
+
+    if (!list)
+        return false;
+    contents->piece = list;
+    *piece = &list[contents->n_pieces];
+    cli_arch_text(item, code, sizeof(code));
+    **piece = (cli_piece_seen){ .code = keep_string(contents, *code ? code : cuvet_kind_name(item->kind)),
+                                .stored = item->stored_size,
+                                .size = item->unpacked_size };
+    if (!(*piece)->code)
+        return false;
+    contents->n_pieces++;
+    file->pieces++;
+    return add_producer(contents, &item->producer);
+}
+
+/* What nobody can unpack is compared as it is stored: scrambled LTO-IR. In a container that was unpacked
+ * itself, offsets are none of the file's. */
+static bool digest_stored(cli_piece_seen *piece, cli_looking *looking, const cli_session *session,
+                          const cuvet_item *item)
+{
+    unsigned containers = 0;
+
+    for (uint32_t i = 0; i < item->where.n && i < CUVET_PATH_MAX; i++)
+        containers += item->where.step[i].kind == CUVET_P_FATBIN;
+    return containers <= 1 && item->errors == 0 && cli_looking_spend(looking, session, item->stored_size) &&
+           cli_digest_source(&piece->bytes, &session->in->source, item->payload_off, item->stored_size);
+}
+
+/* Of a piece's bytes as well as of what they do. */
+static bool add_inside(cli_contents *contents, cli_looking *looking, const cli_session *session,
+                       const cuvet_item *item, cli_piece_seen *piece)
+{
+    cli_fingerprint print = { .count = 0 };
+    cli_inside inside;
+    bool kept = true;
+
+    cli_inside_look(&inside, looking, session, item);
+    if (inside.unpacked)
+        piece->bytes = inside.digest;
+    else
+        piece->unknown = !digest_stored(piece, looking, session, item);
+    if (item->kind == CUVET_K_CUBIN)
+        piece->unknown = !cli_fingerprint_read(&print, &inside, looking, session);
+    if (print.count > 0)
+        piece->print = print.whole;
+    for (size_t i = 0; inside.has && kept && i < inside.use.n_kernels; i++)
+        kept = add_kernel(contents, &inside, &print, &inside.use.kernel[i], piece->code);
+    cli_fingerprint_free(&print);
+    cli_inside_leave(&inside);
+    return kept;
+}
+
+void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_session *session,
+                      const cuvet_item *item)
+{
+    cli_piece_seen *piece = NULL;
+
+    if (contents->unread && contents->room == 0)
+        return; /* said before */
+    if (!add_piece(contents, session, item, &piece) || !add_inside(contents, looking, session, item, piece)) {
+        cli_complain(session->in->name, "there is more in it than is kept: see the limit 'live'");
+        looking->rc = cli_worse(looking->rc, CLI_X_LIMIT);
+        contents->unread = true;
+        contents->room = 0;
+    } else if (piece->unknown) {
+        contents->unread = true;
+    }
+}
+
+bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result)
+{
+    const cli_input *in = session->in;
+
+    if (in->what == CLI_PACKAGE)
+        return in->rc == 0;
+    contents->unread = contents->unread || in->why || result->why;
+    if (result->verdict > contents->worst)
+        contents->worst = result->verdict;
+    return in->what == CLI_INPUT;
+}
+
+/* ---- order ---- */
+
+int cli_digest_order(const cli_digest *left, const cli_digest *right)
+{
+    return memcmp(left->byte, right->byte, sizeof(left->byte));
+}
+
+bool cli_digest_known(const cli_digest *digest)
+{
+    static const cli_digest NONE;
+
+    return cli_digest_order(digest, &NONE) != 0;
+}
+
+static int by_name(cuvet_bytes left, cuvet_bytes right)
+{
+    size_t common = left.n < right.n ? left.n : right.n;
+    int order = common > 0 ? memcmp(left.p, right.p, common) : 0;
+
+    return order != 0 ? order : left.n < right.n ? -1 : left.n > right.n;
+}
+
+int cli_kernel_order(const cli_kernel_seen *left, const cli_kernel_seen *right)
+{
+    const uint64_t one[] = { left->registers, left->stack, left->barriers, left->shared, left->local };
+    const uint64_t other[] = { right->registers, right->stack, right->barriers, right->shared, right->local };
+    int order = strverscmp(left->code, right->code);
+
+    if (order == 0)
+        order = by_name(left->name, right->name);
+    if (order == 0)
+        order = cli_digest_order(&left->print, &right->print);
+    for (size_t i = 0; order == 0 && i < sizeof(one) / sizeof(one[0]); i++)
+        order = one[i] < other[i] ? -1 : one[i] > other[i];
+    return order;
+}
+
+static int kernel_order(const void *left, const void *right)
+{
+    return cli_kernel_order(left, right);
+}
+
+static int piece_order(const void *left, const void *right)
+{
+    const cli_piece_seen *one = left, *other = right;
+    int order = strverscmp(one->code, other->code);
+
+    return order != 0 ? order : cli_digest_order(&one->bytes, &other->bytes);
+}
+
+static int named_order(const void *left, const void *right)
+{
+    return strcmp(((const cli_named_seen *)left)->name, ((const cli_named_seen *)right)->name);
+}
+
+static void sort(void *list, size_t count, size_t size, int (*order)(const void *, const void *))
+{
+    if (count > 0)
+        qsort(list, count, size, order);
+}
+
+void cli_contents_sort(cli_contents *contents)
+{
+    sort(contents->kernel, contents->n_kernels, sizeof(*contents->kernel), kernel_order);
+    sort(contents->piece, contents->n_pieces, sizeof(*contents->piece), piece_order);
+    sort(contents->file, contents->n_files, sizeof(*contents->file), named_order);
+    sort(contents->producer, contents->n_producers, sizeof(*contents->producer), named_order);
+}
+
+void cli_contents_free(cli_contents *contents)
+{
+    for (struct contents_block *block = contents->text, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(contents->kernel);
+    free(contents->piece);
+    free(contents->file);
+    free(contents->producer);
+    *contents = (cli_contents){ .name = NULL };
+}
