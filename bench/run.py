@@ -182,6 +182,8 @@ def bench_forms(t, b, files, n):
         for form in ("text", "ndjson"):
             ratio, a, c, _ = pairs([cuvet, "dump", "--format", form, f], [cuvet, "scan", "-j1", f], n)
             t.add(name, "dump, %s / scan, cpu" % form, ratio, "x", "<= 20", ratio <= 20, "%.3f s / %.3f s" % (a, c))
+        ratio, a, c, _ = pairs([cuvet, "inventory", f], [cuvet, "scan", "-j1", f], n)
+        t.add(name, "inventory / scan, cpu", ratio, "x", "<= 1.15", ratio <= 1.15, "%.3f s / %.3f s" % (a, c))
 
 
 def talkative_libraries(sample):

@@ -101,14 +101,12 @@ static bool add_kernel(cli_contents *contents, const cli_inside *inside, const c
 
 static bool add_producer(cli_contents *contents, const cuvet_producer *producer)
 {
-    char release[CLI_RELEASE_CAP], text[128];
+    char text[128];
     cli_named_seen *list;
 
-    if (!producer->tool || (!*producer->tool && producer->version == 0))
+    cli_producer_text(producer, text, sizeof(text));
+    if (!*text)
         return true;
-    cli_release_text(producer->version, release, sizeof(release));
-    snprintf(text, sizeof(text), "%s%s%s", *producer->tool ? producer->tool : "unknown tool",
-             *release ? " " : "", release);
     for (size_t i = 0; i < contents->n_producers; i++)
         if (strcmp(contents->producer[i].name, text) == 0) {
             contents->producer[i].pieces++;

@@ -37,6 +37,18 @@ void cli_release_text(uint32_t version, char *out, size_t cap)
         snprintf(out, cap, "%" PRIu32 ".%" PRIu32, version / 10, version % 10);
 }
 
+void cli_producer_text(const cuvet_producer *producer, char *out, size_t cap)
+{
+    char release[CLI_RELEASE_CAP];
+
+    *out = '\0';
+    if (!producer->tool || (!*producer->tool && producer->version == 0))
+        return;
+    cli_release_text(producer->version, release, sizeof(release));
+    snprintf(out, cap, "%s%s%s", *producer->tool ? producer->tool : "unknown tool", *release ? " " : "",
+             release);
+}
+
 void cli_path(const cuvet_path *path, char *out, size_t cap)
 {
     if (cuvet_path_text(path, out, cap) == 0)

@@ -112,11 +112,16 @@ static void begin_value(cli_record *record, const char *key)
     record->text[record->len++] = ':';
 }
 
-void cli_record_begin(cli_record *record, const char *type, const char *file)
+void cli_record_start(cli_record *record)
 {
     record->len = 0;
     record->more = record->failed = false;
     add_char(record, '{');
+}
+
+void cli_record_begin(cli_record *record, const char *type, const char *file)
+{
+    cli_record_start(record);
     cli_record_string(record, "schema", CLI_SCHEMA);
     cli_record_string(record, "type", type);
     if (file)
@@ -211,12 +216,18 @@ void cli_record_close(cli_record *record, char bracket)
     record->more = true;
 }
 
-void cli_record_put(cli_record *record, FILE *to)
+void cli_record_flush(cli_record *record, FILE *to)
 {
-    add_bytes(record, "}\n", 2);
     if (!record->failed)
         fwrite(record->text, 1, record->len,
                to); /* a failure stays in ferror(to), which the session watches */
+    record->len = 0;
+}
+
+void cli_record_put(cli_record *record, FILE *to)
+{
+    add_bytes(record, "}\n", 2);
+    cli_record_flush(record, to);
 }
 
 void cli_record_free(cli_record *record)

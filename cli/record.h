@@ -25,6 +25,10 @@ typedef struct cli_record {
 
 /** Schema, type, and the file if there is one. */
 void cli_record_begin(cli_record *record, const char *type, const char *file);
+/** The same without any member: of another format. */
+void cli_record_start(cli_record *record);
+/** Print what there is of it; it goes on. */
+void cli_record_flush(cli_record *record, FILE *to);
 /** Text of ours, or that was escaped: valid UTF-8. */
 void cli_record_string(cli_record *record, const char *key, const char *text);
 /** Any bytes: escaped, at most CLI_JSON_CAP of them. */

@@ -88,6 +88,8 @@ void cli_arch_text(const cuvet_item *item, char *out, size_t cap);
 #define CLI_RELEASE_CAP 16
 /** Version of a tool, "12.8"; "" when unknown. */
 void cli_release_text(uint32_t version, char *out, size_t cap);
+/** Tool and version, "ptxas 12.8"; "" when unknown. */
+void cli_producer_text(const cuvet_producer *producer, char *out, size_t cap);
 void cli_path(const cuvet_path *path, char *out, size_t cap);
 #define CLI_MESSAGE_CAP 512
 /** What a diagnostic says: the title of its rule, and what was met. The same text in every format. */

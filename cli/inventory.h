@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Bills of materials: packages, files with device code, their pieces, and the kernels in these. A form writes
+ * while the run goes on, and keeps a number for each piece at most. */
+#ifndef CLI_INVENTORY_H
+#define CLI_INVENTORY_H
+
+#include "fingerprint.h"
+#include "printing.h"
+
+#define INVENTORY_TIME_CAP 32
+
+typedef struct cli_inventory {
+    cli_record record;
+    const struct cli_inventory_form *form;
+    char time[INVENTORY_TIME_CAP]; /* when the document is made, as ISO 8601 */
+    bool time_given;               /* by SOURCE_DATE_EPOCH */
+    uint64_t n_files, n_packages;  /* begun; numbers are from 1 */
+    bool in_package, in_file;      /* begun, and not ended */
+    uint64_t piece;                /* number in its file */
+    cli_looking looking;
+    cli_printing printing;
+    /* of SPDX */
+    uint32_t *kernels; /* by piece, with marks where files and packages begin and end */
+    size_t n_kernels, cap_kernels;
+    struct sha256_ctx sha; /* of the hashes of all pieces */
+    int rc;
+} cli_inventory;
+
+/* What is known of a file when it ends. */
+typedef struct cli_inventory_file {
+    const char *name;
+    cuvet_verdict verdict;
+    bool hashed;
+    cli_digest digest; /* of its bytes */
+    uint64_t length;
+} cli_inventory_file;
+
+/* What is known of a piece. */
+typedef struct cli_inventory_piece {
+    const cuvet_item *item;
+    const cli_inside *inside;
+    const cli_fingerprint *print;
+} cli_inventory_piece;
+
+typedef struct cli_inventory_form {
+    const char *name; /* of --format */
+    void (*begin)(cli_inventory *inventory);
+    void (*begin_package)(cli_inventory *inventory);
+    void (*begin_file)(cli_inventory *inventory);
+    void (*piece)(cli_inventory *inventory, const cli_inventory_piece *piece);
+    void (*end_file)(cli_inventory *inventory, const cli_inventory_file *file);
+    void (*end_package)(cli_inventory *inventory, const char *name, uint64_t entries);
+    void (*end)(cli_inventory *inventory);
+} cli_inventory_form;
+
+extern const cli_inventory_form cli_cyclonedx, cli_spdx;
+
+/** What may be said of a kernel is said; false: no more of this piece. */
+bool cli_inventory_spend(cli_inventory *inventory, const cli_kernel *kernel);
+
+#endif
