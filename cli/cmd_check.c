@@ -1,70 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Does what is shipped have the code that it is said to have? Of each file, or of each package as a whole. */
-#include "report.h"
+/* Does what is shipped have what it is said to have, and nothing that it may not? Of each file, or of each
+ * package as a whole. */
+#include "check/policy.h"
+#include "inside.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CODES = 512, TEXT_CAP = 32 };
-
-/* An architecture that there is code for, or has to be: machine code, or PTX. */
-typedef struct check_code {
-    bool ptx;
-    char suffix;
-    uint32_t arch;
-} check_code;
-
-typedef struct check_codes {
-    check_code code[MOST_CODES];
-    size_t count;
-} check_codes;
-
 typedef struct check_run {
-    check_codes required, has;
-    uint32_t forbidden, found; /* kinds, as bits */
-    bool each, json;
-    bool over;                     /* more architectures than are told apart */
-    bool unread;                   /* something could not be looked at */
-    cuvet_verdict worst;           /* of what the present subject holds */
-    uint64_t subjects, of_package; /* told of; of the present package */
+    check_policy policy;
+    const check_report *report;
+    check_codes has;
+    check_subject subject;
+    bool *seen; /* kernels that are required, by pattern: of the present subject */
+    bool each, inside;
+    uint64_t stored;                 /* bytes of pieces of the present subject */
+    uint64_t told, waived;           /* findings of the present file */
+    uint64_t n_subjects, of_package; /* told of; of the present package */
+    cli_looking looking;
     int rc;
 } check_run;
 
-/* Kinds that may be forbidden: what is compiled where it runs, or says more than machine code does. */
-static const cuvet_kind KINDS[] = { CUVET_K_PTX, CUVET_K_LTOIR, CUVET_K_BITCODE };
-
-static void code_text(const check_code *code, char out[TEXT_CAP])
-{
-    snprintf(out, TEXT_CAP, "%s%" PRIu32 "%.1s", code->ptx ? "compute_" : "sm_", code->arch,
-             (char[]){ code->suffix, '\0' });
-}
-
 /* ---- what is wanted ---- */
-
-static bool take_code(const char *word, check_code *code)
-{
-    const char *at = strncmp(word, "sm_", 3) == 0        ? word + 3
-                     : strncmp(word, "compute_", 8) == 0 ? word + 8
-                                                         : NULL;
-    size_t digits = at ? strspn(at, "0123456789") : 0;
-    const char *end = at ? at + digits : NULL;
-    uint32_t arch = 0;
-
-    if (digits == 0 || digits > 4 || *at == '0' || (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0))
-        return false;
-    while (at < end)
-        arch = 10 * arch + (uint32_t)(*at++ - '0');
-    *code = (check_code){ .ptx = word[0] == 'c', .arch = arch, .suffix = *end };
-    return true;
-}
 
 static bool take_required(void *user, const char *word)
 {
     check_run *run = user;
-    check_codes *list = &run->required;
+    check_codes *list = &run->policy.required;
 
-    if (list->count < MOST_CODES && take_code(word, &list->code[list->count])) {
+    if (list->count < CHECK_MOST_CODES && check_take_code(word, &list->code[list->count])) {
         list->count++;
         return true;
     }
@@ -75,55 +40,171 @@ static bool take_required(void *user, const char *word)
 static bool take_forbidden(void *user, const char *word)
 {
     check_run *run = user;
+    uint32_t kind = check_take_kind(word);
 
-    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
-        if (strcmp(word, cuvet_kind_name(KINDS[i])) == 0) {
-            run->forbidden |= CLI_BIT(KINDS[i]);
-            return true;
-        }
+    run->policy.forbidden |= kind;
+    if (kind)
+        return true;
     cli_complain(word, "--forbid takes ptx, lto-ir and bitcode, with commas between them");
     return false;
 }
 
 /* ---- what is there ---- */
 
-static bool same_code(const check_code *left, const check_code *right)
+/* A place as reports call it: "lib/a.so!/fatbin[0]/entry[1]" within a package. */
+static void where_text(const cli_session *session, const cuvet_item *item, char *out, size_t cap)
 {
-    return left->ptx == right->ptx && left->arch == right->arch && left->suffix == right->suffix;
+    const char *inner = session->in->what == CLI_ENTRY ? strstr(session->in->name, "!/") : NULL;
+    char path[CLI_PATH_CAP];
+
+    cli_path(&item->where, path, sizeof(path));
+    snprintf(out, cap, "%.512s%s%s", inner ? inner + strlen("!/") : "", inner ? "!/" : "",
+             *path ? path : "the file");
 }
 
-static int by_code(const void *left, const void *right)
+static void add_code(check_run *run, const cuvet_item *item)
 {
-    const check_code *one = left, *other = right;
+    const check_code code = { .ptx = item->kind == CUVET_K_PTX,
+                              .arch = item->arch,
+                              .suffix = item->suffix == 'a' || item->suffix == 'f' ? item->suffix : '\0',
+                              .stored = item->stored_size };
+    check_code *known = check_find_code(&run->has, &code);
 
-    if (one->ptx != other->ptx)
-        return one->ptx ? 1 : -1;
-    if (one->arch != other->arch)
-        return one->arch < other->arch ? -1 : 1;
-    return one->suffix - other->suffix;
+    if (known)
+        known->stored += item->stored_size;
+    else if (run->has.count < CHECK_MOST_CODES)
+        run->has.code[run->has.count++] = code;
+    else
+        run->subject.over = true;
+}
+
+static void look_at_item(check_run *run, const cuvet_item *item, const char *where)
+{
+    const check_policy *policy = &run->policy;
+    char text[128];
+
+    if ((unsigned)item->kind < 32 && (policy->forbidden & CLI_BIT(item->kind)) != 0)
+        check_add_problem(&run->subject, CHECK_KIND, cuvet_kind_name(item->kind), where);
+    if (policy->compressions && (item->flags & CUVET_ITEM_IN_CONTAINER) != 0 &&
+        !check_fits(policy->compressions, cuvet_compression_name(item->compression), NULL))
+        check_add_problem(&run->subject, CHECK_COMPRESSION, cuvet_compression_name(item->compression), where);
+    /* Text and bitcode have no maker that is known for certain. */
+    cli_producer_text(&item->producer, text, sizeof(text));
+    if (policy->producers && item->kind == CUVET_K_CUBIN && !check_fits(policy->producers, text, NULL))
+        check_add_problem(&run->subject, CHECK_PRODUCER, *text ? text : "unknown", where);
+}
+
+/* A name with its end. */
+static void look_at_kernel(check_run *run, cuvet_bytes name, const char *where)
+{
+    char text[CLI_TEXT_CAP + 1];
+
+    snprintf(text, sizeof(text), "%.*s", (int)(name.n < CLI_TEXT_CAP ? name.n : CLI_TEXT_CAP),
+             (const char *)name.p);
+    (void)check_fits(run->policy.kernels_required, text, run->seen);
+    if (check_fits(run->policy.kernels_forbidden, text, NULL))
+        check_add_problem(&run->subject, CHECK_KERNEL_FORBIDDEN, text, where);
+}
+
+static bool begins_with(cuvet_bytes name, const char *text)
+{
+    return name.n >= strlen(text) && memcmp(name.p, text, strlen(text)) == 0;
+}
+
+/* Tables of lines name source files; the rest of debug information names more. */
+static void look_at_sections(check_run *run, const cli_inside *inside, const char *where)
+{
+    cuvet_elf_section section = { .size = sizeof(section) };
+    bool debug = false, sources = false;
+
+    for (uint64_t i = 1; i < inside->use.count; i++) {
+        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
+            return;
+        debug = debug || begins_with(section.name, ".debug_info");
+        sources = sources || begins_with(section.name, ".debug_line");
+    }
+    if (debug && run->policy.no_debug)
+        check_add_problem(&run->subject, CHECK_DEBUG, "debug information", where);
+    if (sources && run->policy.no_sources)
+        check_add_problem(&run->subject, CHECK_SOURCES, "line information", where);
+}
+
+/* A directive at the beginning of a line: ".file" of PTX names a source, ".section" has debug information. */
+static bool has_directive(cuvet_bytes text, const char *directive)
+{
+    size_t len = strlen(directive);
+    const uint8_t *end = text.p + text.n;
+
+    for (const uint8_t *at = text.p; at && (size_t)(end - at) >= len; at++) {
+        while (at < end && (*at == ' ' || *at == '\t'))
+            at++;
+        if ((size_t)(end - at) >= len && memcmp(at, directive, len) == 0)
+            return true;
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at)
+            break;
+    }
+    return false;
+}
+
+static void look_at_text(check_run *run, cuvet_bytes text, const char *where)
+{
+    if (run->policy.no_sources && has_directive(text, ".file"))
+        check_add_problem(&run->subject, CHECK_SOURCES, "line information", where);
+    if (run->policy.no_debug && has_directive(text, ".section"))
+        check_add_problem(&run->subject, CHECK_DEBUG, "debug information", where);
+}
+
+static void look_inside(check_run *run, const cli_session *session, const cuvet_item *item, const char *where)
+{
+    cli_inside inside;
+
+    cli_inside_look(&inside, &run->looking, session, item);
+    if (!inside.unpacked || (item->kind == CUVET_K_CUBIN && (!inside.has || inside.use.cut)))
+        check_add_problem(&run->subject, CHECK_UNREAD, "what is in it is not known", where);
+    for (size_t i = 0; inside.has && i < inside.use.n_kernels; i++)
+        look_at_kernel(run, inside.use.kernel[i].name, where);
+    if (inside.has)
+        look_at_sections(run, &inside, where);
+    if (item->kind == CUVET_K_PTX && inside.unpacked)
+        look_at_text(run, inside.bytes, where);
+    cli_inside_leave(&inside);
+}
+
+static void on_begin(void *user, const cli_session *session)
+{
+    check_run *run = user;
+
+    run->told = run->waived = 0;
+    cli_looking_begin(&run->looking, session);
+}
+
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
+{
+    check_run *run = user;
+
+    if (diag->severity == CUVET_NOTE)
+        return;
+    run->told++;
+    run->waived += check_waived(&run->policy, session->in->name, diag) ||
+                   check_known(&run->policy, session->in->name, diag);
 }
 
 static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     check_run *run = user;
-    check_codes *has = &run->has;
-    const check_code code = { .ptx = item->kind == CUVET_K_PTX,
-                              .arch = item->arch,
-                              .suffix = item->suffix == 'a' || item->suffix == 'f' ? item->suffix : '\0' };
+    char where[2 * CLI_PATH_CAP + 512];
 
-    (void)session;
-    if ((unsigned)item->kind < 32)
-        run->found |= CLI_BIT(item->kind);
-    if ((item->kind != CUVET_K_PTX && item->kind != CUVET_K_CUBIN) || item->arch == 0)
-        return;
-    for (size_t i = 0; i < has->count; i++)
-        if (same_code(&has->code[i], &code))
-            return;
-    if (has->count < MOST_CODES)
-        has->code[has->count++] = code;
-    else
-        run->over = true;
+    where_text(session, item, where, sizeof(where));
+    run->stored += item->stored_size;
+    look_at_item(run, item, where);
+    if ((item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN) && item->arch != 0)
+        add_code(run, item);
+    if (run->inside && (item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN))
+        look_inside(run, session, item, where);
 }
+
+/* ---- what is wrong ---- */
 
 /* Machine code for an architecture runs there whatever its suffix is; PTX is compiled for what is newer. */
 static bool covers(const check_code *has, const check_code *wanted)
@@ -143,111 +224,105 @@ static bool is_covered(const check_run *run, const check_code *wanted)
     return false;
 }
 
-/* ---- what is said ---- */
-
-static bool lacks_something(const check_run *run)
+static void find_missing(check_run *run)
 {
-    for (size_t i = 0; i < run->required.count; i++)
-        if (!is_covered(run, &run->required.code[i]))
-            return true;
-    return false;
-}
+    const check_policy *policy = &run->policy;
+    char word[CHECK_CODE_CAP];
 
-static void put_codes(const check_run *run, const check_codes *list, bool lacking)
-{
-    const char *sep = " ";
-    char word[TEXT_CAP];
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (lacking && is_covered(run, &list->code[i]))
-            continue;
-        code_text(&list->code[i], word);
-        printf("%s%s", sep, word);
-        sep = ", ";
-    }
-}
-
-static void put_kinds(uint32_t kinds)
-{
-    const char *sep = " ";
-
-    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
-        if (kinds & CLI_BIT(KINDS[i])) {
-            printf("%s%s", sep, cuvet_kind_name(KINDS[i]));
-            sep = ", ";
+    for (size_t i = 0; i < policy->required.count; i++)
+        if (!is_covered(run, &policy->required.code[i])) {
+            check_code_text(&policy->required.code[i], word);
+            check_add_problem(&run->subject, CHECK_ARCHITECTURE, word, "");
         }
+    for (size_t i = 0; i < check_n_patterns(policy->kernels_required); i++)
+        if (!run->seen[i])
+            check_add_problem(&run->subject, CHECK_KERNEL_MISSING, check_pattern(policy->kernels_required, i),
+                              "");
 }
 
-static void say_text(const check_run *run, const char *name, bool good)
+static void find_large(check_run *run)
 {
-    uint32_t wrong = run->forbidden & run->found;
+    const check_policy *policy = &run->policy;
+    char text[128], word[CHECK_CODE_CAP];
 
-    cli_put_str(stdout, name);
-    fputs(good ? ": ok" : ": not ok", stdout);
-    if (run->worst != CUVET_V_CLEAN)
-        printf("; %s", cuvet_verdict_name(run->worst));
-    if (run->unread)
-        fputs("; not all of it could be read", stdout);
-    if (lacks_something(run)) {
-        fputs("; lacks", stdout);
-        put_codes(run, &run->required, true);
+    if (policy->most_stored && run->stored > policy->most_stored) {
+        snprintf(text, sizeof(text), "%" PRIu64 " bytes of %" PRIu64, run->stored, policy->most_stored);
+        check_add_problem(&run->subject, CHECK_SIZE, text, "");
     }
-    if (wrong) {
-        fputs("; may not have", stdout);
-        put_kinds(wrong);
-    }
-    fputs(run->has.count ? "; has" : "; no device code", stdout);
-    put_codes(run, &run->has, false);
-    if (run->over)
-        fputs(", and more", stdout);
-    putchar('\n');
-}
+    for (size_t i = 0; i < policy->most.count; i++) {
+        const check_code *has = check_find_code(&run->has, &policy->most.code[i]);
 
-static json_t *json_codes(const check_run *run, const check_codes *list, bool lacking)
-{
-    json_t *array = json_array();
-    char word[TEXT_CAP];
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (lacking && is_covered(run, &list->code[i]))
+        if (!has || has->stored <= policy->most.code[i].stored)
             continue;
-        code_text(&list->code[i], word);
-        cli_json_append(array, json_string(word));
+        check_code_text(has, word);
+        snprintf(text, sizeof(text), "%s: %" PRIu64 " bytes of %" PRIu64, word, has->stored,
+                 policy->most.code[i].stored);
+        check_add_problem(&run->subject, CHECK_SIZE, text, "");
     }
-    return array;
 }
 
-static void say_json(const check_run *run, const char *name, bool good)
+static int by_code(const void *left, const void *right)
 {
-    json_t *object = cli_json_begin("check", name), *kinds = json_array();
+    const check_code *one = left, *other = right;
 
-    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
-        if (run->forbidden & run->found & CLI_BIT(KINDS[i]))
-            cli_json_append(kinds, json_string(cuvet_kind_name(KINDS[i])));
-    cli_json_set(object, "ok", json_boolean(good));
-    cli_json_set(object, "verdict", json_string(cuvet_verdict_name(run->worst)));
-    cli_json_set(object, "has", json_codes(run, &run->has, false));
-    cli_json_set(object, "lacks", json_codes(run, &run->required, true));
-    cli_json_set(object, "forbidden", kinds);
-    cli_json_put(object);
+    if (one->ptx != other->ptx)
+        return one->ptx ? 1 : -1;
+    if (one->arch != other->arch)
+        return one->arch < other->arch ? -1 : 1;
+    return one->suffix - other->suffix;
 }
 
 static void end_subject(check_run *run, const char *name)
 {
-    bool good = !lacks_something(run) && !(run->forbidden & run->found) && run->worst < CUVET_V_SUSPICIOUS &&
-                !run->over && !run->unread;
+    check_subject *subject = &run->subject;
+    bool over = subject->over;
 
+    subject->name = name;
+    subject->has = &run->has;
+    find_missing(run);
+    find_large(run);
+    if (over)
+        check_add_problem(subject, CHECK_UNREAD, "more architectures than are told apart", "");
     if (run->has.count)
         qsort(run->has.code, run->has.count, sizeof(run->has.code[0]), by_code);
-    (run->json ? say_json : say_text)(run, name, good);
-    run->subjects++;
+    run->report->subject(subject);
+    run->n_subjects++;
     run->of_package++;
-    if (!good)
-        run->rc = cli_worse(run->rc, run->over ? CLI_X_LIMIT : CLI_X_FINDINGS);
+    if (subject->n_problems)
+        run->rc = cli_worse(run->rc, over ? CLI_X_LIMIT : CLI_X_FINDINGS);
+    check_drop_problems(subject);
+    subject->over = false;
+    subject->worst = CUVET_V_CLEAN;
     run->has.count = 0;
-    run->found = 0;
-    run->over = run->unread = false;
-    run->worst = CUVET_V_CLEAN;
+    run->stored = 0;
+    for (size_t i = 0; i < check_n_patterns(run->policy.kernels_required); i++)
+        run->seen[i] = false;
+}
+
+/* Findings that do not count leave the rest of a verdict. */
+static cuvet_verdict verdict_of(const check_run *run, const cli_result *result)
+{
+    bool all = run->waived > 0 && run->waived == run->told && result->sum.suppressed == 0 && !result->why;
+    bool broken = (result->verdicts & (CLI_BIT(CUVET_V_LIMIT) | CLI_BIT(CUVET_V_ERROR))) != 0;
+
+    if (!all || broken)
+        return result->verdict;
+    return (result->verdicts & CLI_BIT(CUVET_V_UNSUPPORTED)) != 0 ? CUVET_V_UNSUPPORTED : CUVET_V_CLEAN;
+}
+
+static void judge_file(check_run *run, const cli_session *session, const cli_result *result)
+{
+    cuvet_verdict verdict = verdict_of(run, result);
+    const char *where = session->in->what == CLI_ENTRY ? session->in->name : "";
+
+    if (verdict > run->subject.worst)
+        run->subject.worst = verdict;
+    if (session->in->why)
+        check_add_problem(&run->subject, CHECK_UNREAD, session->in->why, where);
+    if (verdict >= CUVET_V_SUSPICIOUS)
+        check_add_problem(&run->subject, CHECK_VERDICT, cuvet_verdict_name(verdict), where);
+    else if (run->policy.no_unsupported && (result->verdicts & CLI_BIT(CUVET_V_UNSUPPORTED)) != 0)
+        check_add_problem(&run->subject, CHECK_VERDICT, cuvet_verdict_name(CUVET_V_UNSUPPORTED), where);
 }
 
 /* Entries of a package add up, unless each file is asked for: then those that have code. */
@@ -264,43 +339,97 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         run->of_package = 0;
         return;
     }
-    run->unread = run->unread || in->why;
-    if (result->verdict > run->worst)
-        run->worst = result->verdict;
+    judge_file(run, session, result);
     if (in->what == CLI_INPUT) {
         end_subject(run, in->name);
         run->of_package = 0;
-    } else if (run->each && (in->why || result->verdict >= CUVET_V_SUSPICIOUS ||
-                             result->sum.members + result->sum.images > 0)) {
+    } else if (run->each && (run->subject.n_problems || result->sum.members + result->sum.images > 0)) {
         end_subject(run, in->name);
     }
 }
 
+/* ---- the command ---- */
+
+static const check_report *report_of(const char *name)
+{
+    static const check_report *const ALL[] = { &check_text, &check_ndjson, &check_junit, &check_sarif };
+
+    for (size_t i = 0; name && i < sizeof(ALL) / sizeof(ALL[0]); i++)
+        if (strcmp(ALL[i]->name, name) == 0)
+            return ALL[i];
+    return &check_text;
+}
+
+/* What is asked for, of the command line and of a file. */
+static int load(check_run *run, const cli_args *args)
+{
+    const char *const *value = args->value;
+    int rc = CLI_X_CLEAN;
+
+    if (!value[CLI_O_REQUIRE] && !value[CLI_O_FORBID] && !value[CLI_O_POLICY_FILE]) {
+        cli_complain(NULL, "--require, --forbid or --policy is needed");
+        return CLI_X_USAGE;
+    }
+    if ((value[CLI_O_POLICY_FILE] || value[CLI_O_BASELINE]) && !cli_load_for("sarif"))
+        return CLI_X_IO;
+    if (value[CLI_O_POLICY_FILE])
+        rc = check_policy_load(value[CLI_O_POLICY_FILE], &run->policy);
+    if (rc == CLI_X_CLEAN && value[CLI_O_BASELINE])
+        rc = check_baseline_load(value[CLI_O_BASELINE], &run->policy);
+    if (rc == CLI_X_CLEAN &&
+        ((value[CLI_O_REQUIRE] && !cli_each_word(value[CLI_O_REQUIRE], take_required, run)) ||
+         (value[CLI_O_FORBID] && !cli_each_word(value[CLI_O_FORBID], take_forbidden, run))))
+        rc = CLI_X_USAGE;
+    run->seen = calloc(check_n_patterns(run->policy.kernels_required) + 1, sizeof(*run->seen));
+    return rc == CLI_X_CLEAN && !run->seen ? CLI_X_INTERNAL : rc;
+}
+
+static void unload(check_run *run)
+{
+    free(run->subject.problem);
+    free(run->seen);
+    free(run->policy.waiver);
+    check_baseline_drop(&run->policy);
+    json_decref(run->policy.root);
+}
+
 int cmd_check(int argc, char **argv)
 {
-    static const cli_sink SINK = { .member = on_member, .end = on_end };
+    static const cli_sink SINK = {
+        .begin = on_begin, .finding = on_finding, .member = on_member, .end = on_end
+    };
     static check_run run;
     cli_args args;
-    cli_session session = { .args = &args, .sink = &SINK, .user = &run, .depth = CUVET_DEPTH_FULL };
+    /* Findings are counted here, where some may not count. */
+    cli_session session = { .args = &args,
+                            .sink = &SINK,
+                            .user = &run,
+                            .depth = CUVET_DEPTH_FULL,
+                            .fail_on = CLI_BIT(CUVET_V_LIMIT) | CLI_BIT(CUVET_V_ERROR) };
     int rc;
 
     if (!cli_parse(CLI_C_CHECK, argc, argv, &args, &rc))
         return rc;
-    if (!args.value[CLI_O_REQUIRE] && !args.value[CLI_O_FORBID]) {
-        cli_complain(NULL, "--require or --forbid is needed");
-        return CLI_X_USAGE;
-    }
-    if ((args.value[CLI_O_REQUIRE] && !cli_each_word(args.value[CLI_O_REQUIRE], take_required, &run)) ||
-        (args.value[CLI_O_FORBID] && !cli_each_word(args.value[CLI_O_FORBID], take_forbidden, &run)))
-        return CLI_X_USAGE;
+    rc = load(&run, &args);
     run.each = args.set[CLI_O_EACH];
-    run.json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;
-    rc = cli_session_run_ahead(&session); /* before run.rc is looked at */
-    rc = cli_worse(rc, run.rc);
+    run.inside = check_policy_looks_inside(&run.policy);
+    run.report = report_of(args.value[CLI_O_FORMAT]);
+    if (rc == CLI_X_CLEAN && !run.report->begin())
+        rc = CLI_X_INTERNAL;
+    if (rc != CLI_X_CLEAN) {
+        unload(&run);
+        return rc;
+    }
+    rc = run.inside ? cli_session_run(&session)
+                    : cli_session_run_ahead(&session); /* before run.rc is looked at */
+    rc = cli_worse(rc, cli_worse(run.rc, run.looking.rc));
     /* Nothing that was asked for may pass because nobody looked. */
-    if (rc == CLI_X_CLEAN && run.subjects == 0) {
+    if (rc == CLI_X_CLEAN && run.n_subjects == 0) {
         cli_complain(NULL, "nothing was checked");
         rc = CLI_X_FINDINGS;
     }
+    check_policy_end(&run.policy);
+    run.report->end(rc);
+    unload(&run);
     return cli_finish_stdout(cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL));
 }

@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HASH_BLOCK (1u << 16)
 
@@ -50,4 +51,16 @@ bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t 
 void cli_digest_text(const cli_digest *digest, char out[CLI_SHA256_CAP])
 {
     cli_hex(digest->byte, sizeof(digest->byte), out);
+}
+
+void cli_fingerprint_of(const char *rule, const char *place, char out[CLI_SHA256_CAP])
+{
+    struct sha256_ctx sha;
+    cli_digest digest;
+
+    sha256_init(&sha);
+    sha256_update(&sha, strlen(rule) + 1, (const uint8_t *)rule);
+    sha256_update(&sha, strlen(place), (const uint8_t *)place);
+    sha256_digest(&sha, sizeof(digest.byte), digest.byte);
+    cli_digest_text(&digest, out);
 }

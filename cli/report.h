@@ -42,6 +42,9 @@ void cli_ndjson_put(void);
 /** Schema and type, in this order, then the file. */
 json_t *cli_json_begin(const char *type, const char *file);
 
+#define CLI_SARIF_SCHEMA                                                                                     \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
 /* report_sarif.c: SARIF 2.1.0. Keeps all findings, of which the limit 'diagnostics' bounds the number per
  * rule and file. */
 typedef struct cli_sarif_report cli_sarif_report;
@@ -59,6 +62,8 @@ void cli_digest_of(cli_digest *digest, const void *bytes, size_t size);
 /** Of a part of a source. @return false: it could not be read */
 bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t off, uint64_t size);
 void cli_digest_text(const cli_digest *digest, char out[CLI_SHA256_CAP]);
+/** The same rule at the same place is the same finding, however the bytes around it move. */
+void cli_fingerprint_of(const char *rule, const char *place, char out[CLI_SHA256_CAP]);
 /** 2 n digits and a NUL. */
 void cli_hex(const uint8_t *bytes, size_t size, char *out);
 

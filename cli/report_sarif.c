@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SARIF_SCHEMA                                                                                         \
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #define HELP_BASE "docs/rules.md#"
 #define URI_CAP   16384
 
@@ -163,18 +161,11 @@ static json_t *physical_location(const cli_sarif_report *report, size_t artifact
     return properties;
 }
 
-/* The same rule at the same structural place is the same result, however the bytes around it move. */
 static json_t *fingerprint(const char *rule, const char *path)
 {
-    struct sha256_ctx sha;
-    cli_digest digest;
     char hex[CLI_SHA256_CAP];
 
-    sha256_init(&sha);
-    sha256_update(&sha, strlen(rule) + 1, (const uint8_t *)rule);
-    sha256_update(&sha, strlen(path), (const uint8_t *)path);
-    sha256_digest(&sha, sizeof(digest.byte), digest.byte);
-    cli_digest_text(&digest, hex);
+    cli_fingerprint_of(rule, path, hex);
     return json_pack("{s:s}", "rulePath/v1", hex);
 }
 
@@ -428,7 +419,7 @@ int cli_sarif_end(cli_sarif_report *report, int rc)
     cli_json_set(run, "invocations", invocation(report, rc));
     cli_json_set(run, "artifacts", json_incref(report->artifacts));
     cli_json_set(run, "results", json_incref(report->results));
-    cli_json_set(log, "$schema", json_string(SARIF_SCHEMA));
+    cli_json_set(log, "$schema", json_string(CLI_SARIF_SCHEMA));
     cli_json_set(log, "version", json_string("2.1.0"));
     cli_json_set(log, "runs", json_pack("[o]", run));
     if (!cli_json_ok()) {

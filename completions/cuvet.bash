@@ -20,7 +20,7 @@ _cuvet()
         list,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         list,--limits) words='strict roomy tiny' ;;
         list,--sandbox) words='auto required' ;;
-        check,--format) words='text ndjson' ;;
+        check,--format) words='text ndjson junit sarif' ;;
         check,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         check,--limits) words='strict roomy tiny' ;;
         check,--sandbox) words='auto required' ;;
@@ -71,7 +71,7 @@ _cuvet()
             case $command in
             scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             list) words='--format --recursive --no-packages --files-from --kernels --resources --arch --kind --member --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            check) words='--format --require --forbid --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            check) words='--format --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             inventory) words='--format --recursive --no-packages --files-from --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;

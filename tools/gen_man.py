@@ -34,7 +34,8 @@ NDJSON = {
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
-    "check": [("check", "file ok verdict (the worst of what is in it) has lacks forbidden: architectures as sm_90 and compute_90; kinds that may not be there, and are")],
+    "check": [("check", "file ok verdict (the worst of what is in it) has lacks forbidden: architectures as sm_90 and compute_90; kinds that may not be there, and are; "
+               "problems (rule text where count): all that is wrong")],
     "diff": [
         ("diff_code", "code (sm_90, compute_90, lto_90, or the name of a kind) state (same changed lost new) pieces (old new same same_code) kernels (same changed lost new: "
          "names) stored (old new)"),
