@@ -391,6 +391,17 @@ static package_form look_into(reader *in, package_form stream)
     return form == PACKAGE_TAR || form == PACKAGE_CPIO ? form : PACKAGE_NONE;
 }
 
+/* Of a filter that it was told to use libarchive forgets why it could not begin; of one that it found itself
+ * it knows. */
+static void ask_filter(reader *in, package_seen *seen)
+{
+    struct archive *archive = open_package(in, PACKAGE_RPM, PACKAGE_NONE, AS_IT_SAYS);
+
+    if (archive && archive_read_open1(archive) < ARCHIVE_WARN)
+        keep_reason(seen, archive, PACKAGE_RPM, PACKAGE_NONE);
+    (void)archive_read_free(archive); /* nothing is written by it */
+}
+
 /* In all ways that make something of it. */
 static bool send_package(reader *in, package_form form, package_seen *seen)
 {
@@ -402,6 +413,8 @@ static bool send_package(reader *in, package_form form, package_seen *seen)
     /* It only begins like tar or cpio. */
     if (within != PACKAGE_NONE && !seen->any && !whole)
         whole = send_entries(in, form, PACKAGE_NONE, AS_IT_SAYS, seen);
+    if (package_is_stream(form) && !seen->any && !whole)
+        ask_filter(in, seen);
     if (form != PACKAGE_ZIP)
         return whole;
     why = package_zip_differs(PACKAGE_IN, (uint64_t)in->size, &at);
