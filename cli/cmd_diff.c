@@ -16,7 +16,7 @@ typedef struct diff_run {
     cli_contents side[2]; /* the old one, the new one */
     size_t n_ended;
     cli_looking looking;
-    const cli_args *args;
+    const char *name[2], *fail_on; /* of the command line */
     bool json, all;
     diff_result result;
     /* of the architecture that is told of */
@@ -326,14 +326,14 @@ static bool is_whole(const cli_contents *contents)
     return !contents->unread && contents->worst < CUVET_V_SUSPICIOUS;
 }
 
-static void say_text(const diff_run *run, const char *const name[2])
+static void say_text(const diff_run *run)
 {
     static const char *const WHAT[] = { "no difference", "the same code under other metadata",
                                         "the code differs", "the code differs, and something is lost" };
 
-    cli_put_str(stdout, name[0]);
+    cli_put_str(stdout, run->name[0]);
     fputs(" -> ", stdout);
-    cli_put_str(stdout, name[1]);
+    cli_put_str(stdout, run->name[1]);
     printf(": %s", WHAT[run->result]);
     for (size_t i = 0; i < 2; i++)
         if (!is_whole(&run->side[i]))
@@ -343,11 +343,11 @@ static void say_text(const diff_run *run, const char *const name[2])
     putchar('\n');
 }
 
-static void say_json(const diff_run *run, const char *const name[2])
+static void say_json(const diff_run *run)
 {
     cli_record_begin(&record, "diff", NULL);
-    cli_record_text(&record, "old", name[0]);
-    cli_record_text(&record, "new", name[1]);
+    cli_record_text(&record, "old", run->name[0]);
+    cli_record_text(&record, "new", run->name[1]);
     cli_record_string(&record, "result", result_name(run->result));
     cli_record_bool(&record, "complete", is_whole(&run->side[0]) && is_whole(&run->side[1]));
     cli_record_string(&record, "old_verdict", cuvet_verdict_name(run->side[0].worst));
@@ -357,7 +357,7 @@ static void say_json(const diff_run *run, const char *const name[2])
 
 static bool counts(const diff_run *run)
 {
-    const char *word = run->args->value[CLI_O_FAIL_ON];
+    const char *word = run->fail_on;
     diff_result least = !word || strcmp(word, "any") == 0 ? SAME_CODE
                         : strcmp(word, "code") == 0       ? OTHER_CODE
                                                           : CODE_LOST;
@@ -368,7 +368,6 @@ static bool counts(const diff_run *run)
 static int compare(diff_run *run)
 {
     cli_contents *before = &run->side[0], *after = &run->side[1];
-    const char *name[2] = { run->args->operands[0], run->args->operands[1] };
     cli_diff_code at = { .code = NULL };
 
     cli_contents_sort(before);
@@ -380,7 +379,7 @@ static int compare(diff_run *run)
     compare_named(run, "diff_file", before->file, before->n_files, after->file, after->n_files);
     compare_named(run, "diff_producer", before->producer, before->n_producers, after->producer,
                   after->n_producers);
-    (run->json ? say_json : say_text)(run, name);
+    (run->json ? say_json : say_text)(run);
     return is_whole(before) && is_whole(after) && !counts(run) ? CLI_X_CLEAN : CLI_X_FINDINGS;
 }
 
@@ -401,7 +400,9 @@ int cmd_diff(int argc, char **argv)
         cli_complain(NULL, "diff takes two files: OLD NEW");
         return CLI_X_USAGE;
     }
-    run.args = &args;
+    run.name[0] = args.operands[0];
+    run.name[1] = args.operands[1];
+    run.fail_on = args.value[CLI_O_FAIL_ON];
     run.json = args.value[CLI_O_FORMAT] && strcmp(args.value[CLI_O_FORMAT], "ndjson") == 0;
     run.all = args.set[CLI_O_ALL];
     if (!cli_load_hash())

@@ -193,13 +193,16 @@ static cli_diff_run kernels_of(const cli_contents *contents, size_t first, const
 bool cli_diff_next(cli_contents *before, cli_contents *after, cli_diff_code *at)
 {
     size_t one = end_of(&at->old_pieces), other = end_of(&at->new_pieces);
-    const char *left = one < before->n_pieces ? before->piece[one].code : NULL;
-    const char *right = other < after->n_pieces ? after->piece[other].code : NULL;
-    const char *code = !left || (right && strverscmp(right, left) < 0) ? right : left;
-    cli_diff_code next = { .code = code };
+    bool left = one < before->n_pieces, right = other < after->n_pieces;
+    cli_diff_code next = { .code = NULL };
+    const char *code;
 
-    if (!code)
+    if (!left && !right)
         return false;
+    code = !left || (right && strverscmp(after->piece[other].code, before->piece[one].code) < 0)
+               ? after->piece[other].code
+               : before->piece[one].code;
+    next.code = code;
     next.old_pieces = pieces_of(before, one, code);
     next.new_pieces = pieces_of(after, other, code);
     next.old_kernels = kernels_of(before, end_of(&at->old_kernels), code);
