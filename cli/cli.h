@@ -62,6 +62,7 @@ bool cli_has_inputs(const cli_args *args);
 typedef bool cli_word_fn(void *user, const char *word);
 /** Each of the words between commas, cut to 63 bytes, until one is none. @return false then */
 bool cli_each_word(const char *list, cli_word_fn *each, void *user);
+/* number.c */
 /** Number with an optional suffix K, M, G (powers of 1024). false: not a number, or above 2^64-1. */
 bool cli_number(const char *text, uint64_t *out);
 

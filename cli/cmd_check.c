@@ -388,9 +388,7 @@ static void unload(check_run *run)
 {
     free(run->subject.problem);
     free(run->seen);
-    free(run->policy.waiver);
-    check_baseline_drop(&run->policy);
-    json_decref(run->policy.root);
+    check_policy_drop(&run->policy);
 }
 
 int cmd_check(int argc, char **argv)

@@ -60,6 +60,21 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
     cli_contents_add(present_side(run), &run->looking, session, item);
 }
 
+static void on_claim(void *user, const cli_session *session, const cuvet_claim_info *claim)
+{
+    diff_run *run = user;
+
+    cli_contents_claim(present_side(run), &run->looking, session, claim);
+}
+
+static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
+{
+    diff_run *run = user;
+
+    (void)session;
+    cli_contents_finding(present_side(run), diag);
+}
+
 static void on_end(void *user, const cli_session *session, const cli_result *result)
 {
     diff_run *run = user;
@@ -305,18 +320,31 @@ static void put_row(const diff_run *run, const char *type, const char *name, uin
 }
 
 /* Both lists are sorted. */
-static void compare_named(const diff_run *run, const char *type, const cli_named_seen *before,
-                          size_t n_before, const cli_named_seen *after, size_t n_after)
+static void compare_named(diff_run *run, const char *type, const cli_named_seen *before, size_t n_before,
+                          const cli_named_seen *after, size_t n_after)
 {
     for (size_t one = 0, other = 0; one < n_before || other < n_after;) {
         int order = one == n_before ? 1 : other == n_after ? -1 : strcmp(before[one].name, after[other].name);
         uint64_t had = order <= 0 ? before[one].pieces : 0, has = order >= 0 ? after[other].pieces : 0;
+        bool same =
+            order == 0 && had == has && cli_digest_order(&before[one].bytes, &after[other].bytes) == 0;
 
-        if (had != has)
+        if (!same) {
             put_row(run, type, order <= 0 ? before[one].name : after[other].name, had, has);
+            comes_to(run, SAME_CODE);
+        }
         one += order <= 0;
         other += order >= 0;
     }
+}
+
+/* Where code is counts where both sides are packages: what was in one file, and is in another now. */
+static bool has_names(const cli_contents *contents)
+{
+    for (size_t i = 0; i < contents->n_files; i++)
+        if (*contents->file[i].name)
+            return true;
+    return false;
 }
 
 /* ---- the whole ---- */
@@ -324,6 +352,12 @@ static void compare_named(const diff_run *run, const char *type, const cli_named
 static bool is_whole(const cli_contents *contents)
 {
     return !contents->unread && contents->worst < CUVET_V_SUSPICIOUS;
+}
+
+/* Of what has no device code nothing can be lost: it is not what somebody meant to compare. */
+static bool has_code(const diff_run *run)
+{
+    return run->side[0].n_pieces > 0;
 }
 
 static void say_text(const diff_run *run)
@@ -340,6 +374,8 @@ static void say_text(const diff_run *run)
             printf("; the %s one %s", i ? "new" : "old",
                    run->side[i].unread ? "could not be looked at in full"
                                        : cuvet_verdict_name(run->side[i].worst));
+    if (!has_code(run))
+        fputs("; the old one has no device code", stdout);
     putchar('\n');
 }
 
@@ -376,16 +412,20 @@ static int compare(diff_run *run)
         judge_code(run, &at);
         (run->json ? code_json : code_text)(run, &at);
     }
-    compare_named(run, "diff_file", before->file, before->n_files, after->file, after->n_files);
+    if (has_names(before) && has_names(after))
+        compare_named(run, "diff_file", before->file, before->n_files, after->file, after->n_files);
     compare_named(run, "diff_producer", before->producer, before->n_producers, after->producer,
                   after->n_producers);
     (run->json ? say_json : say_text)(run);
-    return is_whole(before) && is_whole(after) && !counts(run) ? CLI_X_CLEAN : CLI_X_FINDINGS;
+    return has_code(run) && is_whole(before) && is_whole(after) && !counts(run) ? CLI_X_CLEAN
+                                                                                : CLI_X_FINDINGS;
 }
 
 int cmd_diff(int argc, char **argv)
 {
-    static const cli_sink SINK = { .begin = on_begin, .member = on_member, .end = on_end };
+    static const cli_sink SINK = {
+        .begin = on_begin, .finding = on_finding, .member = on_member, .claim = on_claim, .end = on_end
+    };
     static diff_run run;
     cli_args args;
     cli_needs needs = CLI_NO_NEEDS;
@@ -396,7 +436,7 @@ int cmd_diff(int argc, char **argv)
 
     if (!cli_parse(CLI_C_DIFF, argc, argv, &args, &rc))
         return rc;
-    if (args.n_operands != 2) {
+    if (args.n_operands != 2 || (strcmp(args.operands[0], "-") == 0 && strcmp(args.operands[1], "-") == 0)) {
         cli_complain(NULL, "diff takes two files: OLD NEW");
         return CLI_X_USAGE;
     }
@@ -407,8 +447,8 @@ int cmd_diff(int argc, char **argv)
     run.all = args.set[CLI_O_ALL];
     if (!cli_load_hash())
         return CLI_X_IO;
-    cli_contents_begin(&run.side[0], &args);
-    cli_contents_begin(&run.side[1], &args);
+    cli_contents_begin(&run.side[0], &args, args.operands[0]);
+    cli_contents_begin(&run.side[1], &args, args.operands[1]);
     rc = cli_demangle_start(&args, &needs.helper);
     if (rc != CLI_X_CLEAN)
         return rc;

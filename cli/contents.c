@@ -13,9 +13,9 @@ struct contents_block {
     char text[];
 };
 
-void cli_contents_begin(cli_contents *contents, const cli_args *args)
+void cli_contents_begin(cli_contents *contents, const cli_args *args, const char *name)
 {
-    *contents = (cli_contents){ .room = args->limits.live };
+    *contents = (cli_contents){ .name = name, .room = args->limits.live };
 }
 
 /* ---- room ---- */
@@ -72,31 +72,62 @@ static void *grow(cli_contents *contents, void *list, size_t count, size_t *cap,
 
 /* ---- what is met ---- */
 
+/* Its name as it is to be compared. NULL: no room. */
+static cli_kernel_seen *add_name(cli_contents *contents, cuvet_bytes name, const char *code)
+{
+    cli_kernel_seen *list = grow(contents, contents->kernel, contents->n_kernels, &contents->cap_kernels,
+                                 sizeof(*contents->kernel));
+    char plain[CLI_PLAIN_CAP];
+    const char *kept;
+
+    if (!list)
+        return NULL;
+    contents->kernel = list;
+    if (cli_plain_name(name, plain))
+        name.p = (const uint8_t *)plain;
+    kept = keep_text(contents, name.p, name.n);
+    if (!kept)
+        return NULL;
+    list += contents->n_kernels++;
+    *list = (cli_kernel_seen){ .name = { (const uint8_t *)kept, name.n }, .code = code };
+    return list;
+}
+
 static bool add_kernel(cli_contents *contents, const cli_inside *inside, const cli_fingerprint *print,
                        const cli_kernel *kernel, const char *code)
 {
     const cli_function *function = &inside->use.function[kernel->function];
-    cli_kernel_seen *list = grow(contents, contents->kernel, contents->n_kernels, &contents->cap_kernels,
-                                 sizeof(*contents->kernel));
-    char *name = list ? keep_text(contents, kernel->name.p, kernel->name.n) : NULL;
+    cli_kernel_seen *seen = add_name(contents, kernel->name, code);
 
-    if (list)
-        contents->kernel = list;
-    if (!name)
+    if (!seen)
         return false;
-    list += contents->n_kernels++;
-    *list = (cli_kernel_seen){ .name = { (const uint8_t *)name, kernel->name.n },
-                               .code = code,
-                               .registers = function->registers,
-                               .stack = function->stack,
-                               .barriers = function->barriers,
-                               .shared = function->shared,
-                               .local = function->local };
+    seen->registers = function->registers;
+    seen->stack = function->stack;
+    seen->barriers = function->barriers;
+    seen->shared = function->shared;
+    seen->local = function->local;
     /* What has no code of its own is what its file is. */
-    list->print = print->whole;
+    seen->print = print->whole;
     if (print->count > 0 && kernel->function > 0)
-        cli_fingerprint_function(print, kernel->function, &list->print);
+        cli_fingerprint_function(print, kernel->function, &seen->print);
     return true;
+}
+
+typedef struct contents_entry {
+    cli_contents *contents;
+    const char *code;
+    bool kept;
+} contents_entry;
+
+static bool add_entry(void *user, cuvet_bytes name, const cli_digest *digest)
+{
+    contents_entry *entry = user;
+    cli_kernel_seen *seen = add_name(entry->contents, name, entry->code);
+
+    entry->kept = seen != NULL;
+    if (seen)
+        seen->print = *digest;
+    return entry->kept;
 }
 
 static bool add_producer(cli_contents *contents, const cuvet_producer *producer)
@@ -116,21 +147,22 @@ static bool add_producer(cli_contents *contents, const cuvet_producer *producer)
     if (!list)
         return false;
     contents->producer = list;
-    list[contents->n_producers] = (cli_named_seen){ keep_string(contents, text), 1 };
+    list[contents->n_producers] = (cli_named_seen){ .name = keep_string(contents, text), .pieces = 1 };
     return list[contents->n_producers++].name != NULL;
 }
 
 /* Inputs are named "package!/path". */
-static const char *name_within(const cli_session *session)
+static const char *name_within(const cli_contents *contents, const cli_session *session)
 {
-    const char *mark = session->in->what == CLI_ENTRY ? strstr(session->in->name, "!/") : NULL;
+    size_t len = strlen(contents->name);
+    const char *name = session->in->name;
 
-    return mark ? mark + strlen("!/") : "";
+    return strncmp(name, contents->name, len) == 0 && strncmp(name + len, "!/", 2) == 0 ? name + len + 2 : "";
 }
 
 static cli_named_seen *find_file(cli_contents *contents, const cli_session *session)
 {
-    const char *name = name_within(session);
+    const char *name = name_within(contents, session);
     cli_named_seen *list = contents->file;
 
     if (contents->n_files > 0 && strcmp(list[contents->n_files - 1].name, name) == 0)
@@ -180,28 +212,67 @@ static bool digest_stored(cli_piece_seen *piece, cli_looking *looking, const cli
            cli_digest_source(&piece->bytes, &session->in->source, item->payload_off, item->stored_size);
 }
 
-/* Of a piece's bytes as well as of what they do. */
+/* What was known before, and what follows. */
+static void chain(cli_digest *to, const cli_digest *more)
+{
+    uint8_t both[2 * sizeof(to->byte)];
+
+    memcpy(both, to->byte, sizeof(to->byte));
+    memcpy(both + sizeof(to->byte), more->byte, sizeof(more->byte));
+    cli_digest_of(to, both, sizeof(both));
+}
+
+/* Of a device ELF its fingerprint and its kernels, of PTX as well. False: no room. */
+static bool add_meaning(cli_contents *contents, cli_looking *looking, const cli_session *session,
+                        const cuvet_item *item, const cli_inside *inside, cli_piece_seen *piece)
+{
+    contents_entry entry = { .contents = contents, .code = piece->code, .kept = true };
+    cli_fingerprint print = { .count = 0 };
+
+    if (item->kind == CUVET_K_PTX && inside->unpacked) {
+        bool whole = cli_fingerprint_text(inside->bytes, looking, session, &piece->print, add_entry, &entry);
+
+        piece->unknown = piece->unknown || (!whole && entry.kept);
+    }
+    if (item->kind != CUVET_K_CUBIN)
+        return entry.kept;
+    piece->unknown = !cli_fingerprint_read(&print, inside, looking, session);
+    if (print.count > 0)
+        piece->print = print.whole;
+    for (size_t i = 0; inside->has && entry.kept && i < inside->use.n_kernels; i++)
+        entry.kept = add_kernel(contents, inside, &print, &inside->use.kernel[i], piece->code);
+    cli_fingerprint_free(&print);
+    return entry.kept;
+}
+
 static bool add_inside(cli_contents *contents, cli_looking *looking, const cli_session *session,
                        const cuvet_item *item, cli_piece_seen *piece)
 {
-    cli_fingerprint print = { .count = 0 };
     cli_inside inside;
-    bool kept = true;
+    bool kept;
 
     cli_inside_look(&inside, looking, session, item);
     if (inside.unpacked)
         piece->bytes = inside.digest;
     else
         piece->unknown = !digest_stored(piece, looking, session, item);
-    if (item->kind == CUVET_K_CUBIN)
-        piece->unknown = !cli_fingerprint_read(&print, &inside, looking, session);
-    if (print.count > 0)
-        piece->print = print.whole;
-    for (size_t i = 0; inside.has && kept && i < inside.use.n_kernels; i++)
-        kept = add_kernel(contents, &inside, &print, &inside.use.kernel[i], piece->code);
-    cli_fingerprint_free(&print);
+    kept = add_meaning(contents, looking, session, item, &inside, piece);
     cli_inside_leave(&inside);
+    if (cli_digest_known(&contents->options)) {
+        chain(&piece->bytes, &contents->options);
+        if (cli_digest_known(&piece->print))
+            chain(&piece->print, &contents->options);
+        contents->options = (cli_digest){ { 0 } };
+    }
     return kept;
+}
+
+static void say_full(cli_contents *contents, cli_looking *looking, const cli_session *session)
+{
+    cli_complain(session->in->name, "there is more in it than is kept: see the limit 'live'");
+    looking->rc = cli_worse(looking->rc, CLI_X_LIMIT);
+    contents->unread = true;
+    contents->room = 0;
 }
 
 void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_session *session,
@@ -212,13 +283,56 @@ void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_se
     if (contents->unread && contents->room == 0)
         return; /* said before */
     if (!add_piece(contents, session, item, &piece) || !add_inside(contents, looking, session, item, piece)) {
-        cli_complain(session->in->name, "there is more in it than is kept: see the limit 'live'");
-        looking->rc = cli_worse(looking->rc, CLI_X_LIMIT);
-        contents->unread = true;
-        contents->room = 0;
-    } else if (piece->unknown) {
-        contents->unread = true;
+        say_full(contents, looking, session);
+        return;
     }
+    chain(&contents->file[contents->n_files - 1].bytes, &piece->bytes);
+    contents->unread = contents->unread || piece->unknown;
+}
+
+/* Options that are stored with a member are a part of it, wherever they stand. */
+void cli_contents_claim(cli_contents *contents, cli_looking *looking, const cli_session *session,
+                        const cuvet_claim_info *claim)
+{
+    cli_digest digest;
+
+    if (strcmp(claim->owner, "option block") != 0)
+        return;
+    if ((claim->flags & CUVET_CLAIM_INNER) != 0 || !cli_looking_spend(looking, session, claim->length) ||
+        !cli_digest_source(&digest, &session->in->source, claim->off, claim->length))
+        contents->unread = true;
+    else
+        chain(&contents->options, &digest);
+}
+
+/* A file that is one of packed data which nobody could open: a piece of its own, whose bytes are all that is
+ * known. */
+static void add_closed(cli_contents *contents, const cli_session *session)
+{
+    const cuvet_source *source = &session->in->source;
+    cli_named_seen *file = find_file(contents, session);
+    cli_piece_seen *list =
+        file ? grow(contents, contents->piece, contents->n_pieces, &contents->cap_pieces, sizeof(*list))
+             : NULL;
+
+    contents->unread = contents->unread || !list;
+    if (!list)
+        return;
+    contents->piece = list;
+    list += contents->n_pieces;
+    *list = (cli_piece_seen){ .code = "packed", .stored = source->length, .size = source->length };
+    if (!cli_digest_source(&list->bytes, source, 0, source->length))
+        contents->unread = true;
+    contents->n_pieces++;
+    file->pieces++;
+    chain(&file->bytes, &list->bytes);
+}
+
+void cli_contents_finding(cli_contents *contents, const cuvet_diag *diag)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+
+    contents->closed = contents->closed || (rule && strcmp(rule->id, "CV-FILE-002") == 0);
 }
 
 bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result)
@@ -228,6 +342,10 @@ bool cli_contents_end(cli_contents *contents, const cli_session *session, const 
     if (in->what == CLI_PACKAGE)
         return in->rc == 0;
     contents->unread = contents->unread || in->why || result->why;
+    if (contents->closed && !in->why)
+        add_closed(contents, session);
+    contents->unread = contents->unread || (contents->closed && in->what == CLI_INPUT);
+    contents->closed = false;
     if (result->verdict > contents->worst)
         contents->worst = result->verdict;
     return in->what == CLI_INPUT;

@@ -18,8 +18,9 @@ typedef struct cli_kernel_seen {
 
 typedef struct cli_piece_seen {
     const char *code; /* "sm_90a", "compute_90", "lto_90"; the name of the kind where that is not known */
-    cli_digest bytes; /* SHA-256 of what is unpacked, or of what is stored; zeros: it could not be read */
-    cli_digest print; /* of a device ELF; zeros: there is none */
+    /* Both with the options of its header; zeros: there is none. */
+    cli_digest bytes; /* SHA-256 of what is unpacked, or of what is stored */
+    cli_digest print; /* of a device ELF, and of PTX */
     uint64_t stored, size;
     bool unknown; /* a device ELF without a fingerprint, or a piece without bytes */
     bool matched; /* for whoever compares */
@@ -30,26 +31,34 @@ typedef struct cli_piece_seen {
 typedef struct cli_named_seen {
     const char *name;
     uint64_t pieces;
+    cli_digest bytes; /* of a file: of its pieces, in their order */
 } cli_named_seen;
 
 typedef struct cli_contents {
-    const char *name; /* as given; NULL until it was handed out */
+    const char *name; /* as given */
     cuvet_verdict worst;
     bool unread; /* something of it could not be looked at */
+    bool closed; /* the present file is packed, and was not opened */
     cli_kernel_seen *kernel;
     cli_piece_seen *piece;
     cli_named_seen *file, *producer;
     size_t n_kernels, n_pieces, n_files, n_producers;
     size_t cap_kernels, cap_pieces, cap_files, cap_producers;
+    cli_digest options;          /* what the headers of the next piece say to a compiler */
     struct contents_block *text; /* names */
     uint64_t room;               /* bytes that may still be kept */
 } cli_contents;
 
 /** Before the first input. What is kept is bounded by the limit 'live'. */
-void cli_contents_begin(cli_contents *contents, const cli_args *args);
+void cli_contents_begin(cli_contents *contents, const cli_args *args, const char *name);
+/** In the sink's claim(). */
+void cli_contents_claim(cli_contents *contents, cli_looking *looking, const cli_session *session,
+                        const cuvet_claim_info *claim);
 /** In the sink's member(). What cannot be kept is said, is in looking->rc, and makes the contents unread. */
 void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_session *session,
                       const cuvet_item *item);
+/** In the sink's finding(). */
+void cli_contents_finding(cli_contents *contents, const cuvet_diag *diag);
 /** In the sink's end(). @return false: more of this file or package is to come */
 bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result);
 int cli_digest_order(const cli_digest *left, const cli_digest *right);

@@ -8,14 +8,28 @@
 /* What looking at a record costs, besides the bytes of its name. */
 #define RECORD_WORK 24
 
-typedef struct fingerprint_reading {
+/* Something of a function that stands in a section of its own. */
+typedef struct print_part {
+    size_t owner; /* section of its code */
+    cli_digest digest;
+} print_part;
+
+typedef struct print_reading {
     cli_fingerprint *print;
     const cli_inside *inside;
     cli_looking *looking;
     const cli_session *session;
+    uint64_t symbols;  /* section of the symbols; 0: none */
     cli_digest *moved; /* by section: its relocations */
-    bool code;         /* there is machine code */
-} fingerprint_reading;
+    cli_digest *named; /* by section: its name */
+    cli_digest *whole; /* of everything that counts */
+    size_t n_whole, cap_whole;
+    print_part *part;
+    size_t n_parts;
+    bool full; /* out of memory */
+} print_reading;
+
+/* ---- bytes ---- */
 
 static void add_bytes(struct sha256_ctx *sha, const void *bytes, size_t size)
 {
@@ -44,63 +58,223 @@ static void finish(struct sha256_ctx *sha, cli_digest *out)
     sha256_digest(sha, sizeof(out->byte), out->byte);
 }
 
-/* More behind what there is already. */
-static void chain(cli_digest *to, const cli_digest *more)
+static bool spend(const print_reading *reading, uint64_t count)
 {
-    struct sha256_ctx sha;
-
-    sha256_init(&sha);
-    add_bytes(&sha, to->byte, sizeof(to->byte));
-    add_bytes(&sha, more->byte, sizeof(more->byte));
-    finish(&sha, to);
+    return cli_looking_spend(reading->looking, reading->session, count);
 }
 
-/* A capsule is another form of code that is there: it counts where it is the only one. */
-static bool is_loaded(const fingerprint_reading *reading, const cuvet_elf_section *section)
+static bool begins_with(cuvet_bytes name, const char *text)
 {
-    cuvet_section_content content = cuvet_section_get_content(section);
-
-    return (content == CUVET_CONTENT_CAPSULE && !reading->code) ||
-           ((section->flags & SHF_ALLOC) != 0 &&
-            (content == CUVET_CONTENT_DATA || content == CUVET_CONTENT_NOBITS));
+    return name.n >= strlen(text) && memcmp(name.p, text, strlen(text)) == 0;
 }
 
-/* A symbol is what it is called; one of a section has no name of its own. */
-static bool add_symbol(fingerprint_reading *reading, struct sha256_ctx *sha, uint64_t table, uint64_t index)
+/* Names of what is internal to a source file have a hash of its path. */
+static void add_name(struct sha256_ctx *sha, cuvet_bytes name)
+{
+    char plain[CLI_PLAIN_CAP];
+
+    if (cli_plain_name(name, plain))
+        name = (cuvet_bytes){ (const uint8_t *)plain, name.n };
+    add_text(sha, name);
+}
+
+/* ---- what names something ---- */
+
+/* Section by its name; those are hashed once. */
+static void add_home(print_reading *reading, struct sha256_ctx *sha, uint64_t section)
+{
+    if (section > 0 && section < reading->print->count)
+        add_bytes(sha, reading->named[section].byte, sizeof(reading->named[section].byte));
+    else
+        add_number(sha, section);
+}
+
+/* A symbol is what it is called, and where it is; one of a section has no name of its own. */
+static bool add_symbol(print_reading *reading, struct sha256_ctx *sha, uint64_t table, uint64_t index)
 {
     const cli_inside *inside = reading->inside;
     cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
-    cuvet_elf_section section = { .size = sizeof(section) };
-    cuvet_symbol_info info = { .size = sizeof(info) };
 
-    if (index == 0 || cuvet_elf_get_symbol(inside->ctx, inside->elf, table, index, &symbol) != CUVET_OK) {
+    if (index == 0 || table == 0 ||
+        cuvet_elf_get_symbol(inside->ctx, inside->elf, table, index, &symbol) != CUVET_OK) {
         add_number(sha, index);
         return true;
     }
-    if (!cli_looking_spend(reading->looking, reading->session, symbol.name.n))
+    if (!spend(reading, RECORD_WORK + symbol.name.n))
         return false;
-    if (symbol.name.n > 0) {
-        add_text(sha, symbol.name);
-    } else if (cuvet_symbol_get_info(&symbol, &info) == CUVET_OK &&
-               cuvet_elf_get_section(inside->ctx, inside->elf, symbol.shndx, &section) == CUVET_OK) {
-        add_text(sha, section.name);
-    }
+    add_name(sha, symbol.name);
     add_number(sha, symbol.value);
+    add_home(reading, sha, symbol.shndx);
     return true;
 }
 
-static bool read_relocations(fingerprint_reading *reading, uint64_t table, const cuvet_elf_section *section)
+static bool add_record(print_reading *reading, struct sha256_ctx *sha, const cuvet_record *record,
+                       uint64_t table)
 {
-    const cli_inside *inside = reading->inside;
-    cuvet_elf_reloc reloc = { .size = sizeof(reloc) };
+    cuvet_field field = { .size = sizeof(field) };
+    cuvet_field_pos pos = { 0 };
+
+    if (!spend(reading, RECORD_WORK + record->bytes.n + record->tail.n))
+        return false;
+    if ((record->flags & CUVET_RECORD_DECODABLE) == 0)
+        add_text(sha, record->bytes);
+    while (cuvet_field_next(record, &pos, &field) == CUVET_OK) {
+        add_number(sha, field.kind);
+        if (field.kind == CUVET_FIELD_SECTION)
+            add_home(reading, sha, field.value);
+        else if (field.kind != CUVET_FIELD_SYMBOL)
+            add_number(sha, field.value);
+        else if (!add_symbol(reading, sha, table, field.value))
+            return false;
+    }
+    add_text(sha, record->tail);
+    return true;
+}
+
+/* ---- what a section says ---- */
+
+/* By which interface attributes were written, and the options of a finalizer, which are scrambled and say
+ * also that lines are wanted. */
+static bool is_about(const char *attribute)
+{
+    return attribute && (strcmp(attribute, "CUDA_API_VERSION") == 0 ||
+                         strcmp(attribute, "MERCURY_FINALIZER_OPTIONS") == 0);
+}
+
+static bool add_attributes(print_reading *reading, struct sha256_ctx *sha, const cuvet_elf_section *section)
+{
+    cuvet_tlv tlv = { .size = sizeof(tlv) };
+    uint64_t pos = 0;
+
+    while (cuvet_tlv_next(section->body, &pos, &tlv) == CUVET_OK) {
+        cuvet_record record = { .size = sizeof(record) };
+
+        if (!spend(reading, RECORD_WORK))
+            return false;
+        if (is_about(cuvet_eiattr_name(tlv.code)))
+            continue;
+        add_number(sha, tlv.format);
+        add_number(sha, tlv.code);
+        if (cuvet_attr_record(&tlv, &record) != CUVET_OK) {
+            add_number(sha, tlv.value);
+            add_text(sha, tlv.payload);
+        } else if (!add_record(reading, sha, &record, section->link ? section->link : reading->symbols)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_capsule(print_reading *reading, struct sha256_ctx *sha, const cuvet_elf_section *section)
+{
+    cuvet_record record = { .size = sizeof(record) };
+    uint64_t pos = 0;
+
+    if (cuvet_table_next(CUVET_CONTENT_CAPSULE, section->body, &pos, &record) != CUVET_OK) {
+        add_text(sha, section->body);
+        return spend(reading, section->body.n);
+    }
+    return add_record(reading, sha, &record, section->link);
+}
+
+/* What is loaded, and attributes and capsules; debug information, notes, tables of names and call graphs are
+ * about it. */
+static bool counts(const cuvet_elf_section *section)
+{
+    switch (cuvet_section_get_content(section)) {
+    case CUVET_CONTENT_ATTRIBUTES:
+    case CUVET_CONTENT_CAPSULE: return true;
+    case CUVET_CONTENT_DATA:
+    case CUVET_CONTENT_NOBITS: return (section->flags & SHF_ALLOC) != 0;
+    case CUVET_CONTENT_COMPAT:
+    case CUVET_CONTENT_NOTES:
+    case CUVET_CONTENT_CALLGRAPH:
+    case CUVET_CONTENT_PROTOTYPES:
+    case CUVET_CONTENT_REL_ACTIONS:
+    case CUVET_CONTENT_UNIFIED:
+    case CUVET_CONTENT_FRAMES:
+    case CUVET_CONTENT_SYMBOLS:
+    case CUVET_CONTENT_RELOCATIONS:
+    case CUVET_CONTENT_STRINGS:
+    case CUVET_CONTENT_INDICES: break;
+    }
+    return false;
+}
+
+static bool add_content(print_reading *reading, struct sha256_ctx *sha, const cuvet_elf_section *section)
+{
+    switch ((int)cuvet_section_get_content(section)) {
+    case CUVET_CONTENT_ATTRIBUTES: return add_attributes(reading, sha, section);
+    case CUVET_CONTENT_CAPSULE: return add_capsule(reading, sha, section);
+    default: add_text(sha, section->body); return spend(reading, section->body.n);
+    }
+}
+
+static void keep_whole(print_reading *reading, const cli_digest *digest)
+{
+    if (reading->n_whole == reading->cap_whole) {
+        size_t cap = reading->cap_whole ? 2 * reading->cap_whole : 256;
+        cli_digest *more = reallocarray(reading->whole, cap, sizeof(*more));
+
+        reading->full = reading->full || !more;
+        if (!more)
+            return;
+        reading->whole = more;
+        reading->cap_whole = cap;
+    }
+    reading->whole[reading->n_whole++] = *digest;
+}
+
+/* The function that a section is of, by the section of its code: what links to it, and its attributes. */
+static size_t owner_of(const print_reading *reading, const cuvet_elf_section *section, uint64_t index)
+{
+    bool linked = (section->flags & SHF_INFO_LINK) != 0 && section->info != index;
+
+    return linked && section->info < reading->print->count ? section->info : 0;
+}
+
+static bool read_section(print_reading *reading, uint64_t index, const cuvet_elf_section *section)
+{
+    cli_fingerprint *print = reading->print;
+    size_t owner = owner_of(reading, section, index);
     struct sha256_ctx sha;
     cli_digest digest;
 
-    if (section->info == 0 || section->info >= reading->print->count)
+    sha256_init(&sha);
+    add_text(&sha, (cuvet_bytes){ (const uint8_t *)section->role, strlen(section->role) });
+    add_number(&sha, section->type);
+    add_number(&sha, section->flags);
+    add_number(&sha, section->align);
+    /* Attributes and capsules are as long as the numbers of symbols are. */
+    if (cuvet_section_get_content(section) == CUVET_CONTENT_NOBITS)
+        add_number(&sha, section->length);
+    if (!add_content(reading, &sha, section))
+        return false;
+    add_bytes(&sha, reading->moved[index].byte, sizeof(reading->moved[index].byte));
+    finish(&sha, &print->section[index]);
+    if (owner)
+        reading->part[reading->n_parts++] = (print_part){ owner, print->section[index] };
+    sha256_init(&sha);
+    add_bytes(&sha, reading->named[index].byte, sizeof(reading->named[index].byte));
+    add_bytes(&sha, print->section[index].byte, sizeof(print->section[index].byte));
+    finish(&sha, &digest);
+    keep_whole(reading, &digest);
+    return true;
+}
+
+static bool read_relocations(print_reading *reading, uint64_t table, const cuvet_elf_section *section)
+{
+    const cli_inside *inside = reading->inside;
+    cuvet_elf_reloc reloc = { .size = sizeof(reloc) };
+    cli_digest *moved = section->info < reading->print->count ? &reading->moved[section->info] : NULL;
+    struct sha256_ctx sha;
+
+    if (!moved || section->info == 0)
         return true;
     sha256_init(&sha);
+    add_bytes(&sha, moved->byte, sizeof(moved->byte)); /* there may be two tables */
     for (uint64_t i = 0; cuvet_elf_get_reloc(inside->ctx, inside->elf, table, i, &reloc) == CUVET_OK; i++) {
-        if (!cli_looking_spend(reading->looking, reading->session, RECORD_WORK))
+        if (!spend(reading, RECORD_WORK))
             return false;
         add_number(&sha, reloc.off);
         add_number(&sha, reloc.type);
@@ -108,106 +282,150 @@ static bool read_relocations(fingerprint_reading *reading, uint64_t table, const
         if (!add_symbol(reading, &sha, section->link, reloc.sym))
             return false;
     }
-    finish(&sha, &digest);
-    chain(&reading->moved[section->info], &digest);
+    finish(&sha, moved);
     return true;
 }
 
-static bool read_bytes(fingerprint_reading *reading, uint64_t index, const cuvet_elf_section *section)
+/* Functions and variables: who else refers to them does so by their names. */
+static bool read_symbols(print_reading *reading)
 {
-    cli_fingerprint *print = reading->print;
-    struct sha256_ctx sha;
+    const cli_inside *inside = reading->inside;
+    cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
 
-    if (!cli_looking_spend(reading->looking, reading->session, section->body.n))
-        return false;
-    sha256_init(&sha);
-    add_text(&sha, (cuvet_bytes){ (const uint8_t *)section->role, strlen(section->role) });
-    add_number(&sha, section->length);
-    add_bytes(&sha, section->body.p, section->body.n);
-    add_bytes(&sha, reading->moved[index].byte, sizeof(reading->moved[index].byte));
-    finish(&sha, &print->section[index]);
-    if (section->info > 0 && section->info < print->count && section->info != index)
-        chain(&print->owned[section->info], &print->section[index]);
+    for (uint64_t i = 1; reading->symbols; i++) {
+        cuvet_symbol_info info = { .size = sizeof(info) };
+        struct sha256_ctx sha;
+        cli_digest digest;
+
+        if (cuvet_elf_get_symbol(inside->ctx, inside->elf, reading->symbols, i, &symbol) != CUVET_OK)
+            break;
+        if (cuvet_symbol_get_info(&symbol, &info) != CUVET_OK || (info.flags & CUVET_SYMBOL_SECTION) != 0 ||
+            symbol.name.n == 0)
+            continue;
+        sha256_init(&sha);
+        if (!add_symbol(reading, &sha, reading->symbols, i))
+            return false;
+        add_number(&sha, symbol.info);
+        add_number(&sha, symbol.other);
+        add_number(&sha, symbol.length);
+        finish(&sha, &digest);
+        keep_whole(reading, &digest);
+    }
     return true;
 }
+
+/* ---- in an order that is not the file's ---- */
 
 static int by_bytes(const void *left, const void *right)
 {
     return memcmp(left, right, sizeof(cli_digest));
 }
 
-/* In an order that is not the file's. 'moved' has served. */
-static void read_whole(const fingerprint_reading *reading, size_t count)
+static int by_owner(const void *left, const void *right)
+{
+    const print_part *one = left, *other = right;
+
+    if (one->owner != other->owner)
+        return one->owner < other->owner ? -1 : 1;
+    return by_bytes(&one->digest, &other->digest);
+}
+
+static void put_together(print_reading *reading)
 {
     struct sha256_ctx sha;
 
-    if (count > 0)
-        qsort(reading->moved, count, sizeof(*reading->moved), by_bytes);
+    if (reading->n_parts > 0)
+        qsort(reading->part, reading->n_parts, sizeof(*reading->part), by_owner);
+    for (size_t i = 0; i < reading->n_parts;) {
+        size_t owner = reading->part[i].owner;
+
+        sha256_init(&sha);
+        for (; i < reading->n_parts && reading->part[i].owner == owner; i++)
+            add_bytes(&sha, reading->part[i].digest.byte, sizeof(reading->part[i].digest.byte));
+        finish(&sha, &reading->print->owned[owner]);
+    }
+    if (reading->n_whole > 0)
+        qsort(reading->whole, reading->n_whole, sizeof(*reading->whole), by_bytes);
     sha256_init(&sha);
-    for (size_t i = 0; i < count; i++)
-        add_bytes(&sha, reading->moved[i].byte, sizeof(reading->moved[i].byte));
+    for (size_t i = 0; i < reading->n_whole; i++)
+        add_bytes(&sha, reading->whole[i].byte, sizeof(reading->whole[i].byte));
     finish(&sha, &reading->print->whole);
 }
 
-static bool read_sections(fingerprint_reading *reading)
+/* ---- the whole ---- */
+
+static bool read_names(print_reading *reading)
+{
+    const cli_inside *inside = reading->inside;
+    cuvet_elf_section section = { .size = sizeof(section) };
+
+    for (uint64_t i = 1; i < reading->print->count; i++) {
+        struct sha256_ctx sha;
+
+        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK ||
+            !spend(reading, RECORD_WORK + section.name.n))
+            return false;
+        sha256_init(&sha);
+        add_name(&sha, section.name);
+        finish(&sha, &reading->named[i]);
+    }
+    return true;
+}
+
+static bool read_all(print_reading *reading)
 {
     const cli_inside *inside = reading->inside;
     const uint64_t count = reading->print->count;
     cuvet_elf_section section = { .size = sizeof(section) };
-    size_t loaded = 0;
 
+    if (!read_names(reading) ||
+        cuvet_elf_get_symtab(inside->ctx, inside->elf, 0, &reading->symbols) != CUVET_OK)
+        return false;
     for (uint64_t i = 1; i < count; i++) {
-        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK ||
-            !cli_looking_spend(reading->looking, reading->session, RECORD_WORK))
+        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
             return false;
         if (cuvet_section_get_content(&section) == CUVET_CONTENT_RELOCATIONS &&
             !read_relocations(reading, i, &section))
             return false;
     }
     for (uint64_t i = 1; i < count; i++) {
-        struct sha256_ctx sha;
-
         if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
             return false;
-        if (!is_loaded(reading, &section))
-            continue;
-        if (!read_bytes(reading, i, &section) ||
-            !cli_looking_spend(reading->looking, reading->session, section.name.n))
+        if (counts(&section) && !read_section(reading, i, &section))
             return false;
-        sha256_init(&sha);
-        add_text(&sha, section.name);
-        add_bytes(&sha, reading->print->section[i].byte, sizeof(reading->print->section[i].byte));
-        finish(&sha, &reading->moved[loaded++]); /* of a section that was read already */
     }
-    read_whole(reading, loaded);
+    if (!read_symbols(reading) || reading->full)
+        return false;
+    put_together(reading);
     return true;
 }
 
 bool cli_fingerprint_read(cli_fingerprint *print, const cli_inside *inside, cli_looking *looking,
                           const cli_session *session)
 {
-    fingerprint_reading reading = {
-        .print = print, .inside = inside, .looking = looking, .session = session
-    };
-    bool good = inside->has && inside->use.count > 0;
+    const size_t count = inside->has ? inside->use.count : 0;
+    print_reading reading = { .print = print, .inside = inside, .looking = looking, .session = session };
+    bool good = count > 0;
 
     *print = (cli_fingerprint){ .count = 0 };
     if (!good)
         return false;
-    print->section = calloc(inside->use.count, sizeof(*print->section));
-    print->owned = calloc(inside->use.count, sizeof(*print->owned));
-    reading.moved = calloc(inside->use.count, sizeof(*reading.moved));
-    if (print->section && print->owned && reading.moved) {
-        print->count = inside->use.count;
-        for (size_t i = 0; i < print->count; i++)
-            reading.code = reading.code || inside->use.function[i].name.p;
-        good = read_sections(&reading);
-    } else {
+    print->section = calloc(count, sizeof(*print->section));
+    print->owned = calloc(count, sizeof(*print->owned));
+    reading.moved = calloc(count, sizeof(*reading.moved));
+    reading.named = calloc(count, sizeof(*reading.named));
+    reading.part = calloc(count, sizeof(*reading.part));
+    print->count = count;
+    reading.full = !print->section || !print->owned || !reading.moved || !reading.named || !reading.part;
+    good = !reading.full && read_all(&reading);
+    if (reading.full) {
         cli_complain(session->in->name, "out of memory");
         looking->rc = cli_worse(looking->rc, CLI_X_INTERNAL);
-        good = false;
     }
     free(reading.moved);
+    free(reading.named);
+    free(reading.part);
+    free(reading.whole);
     if (!good)
         print->count = 0;
     return good;
@@ -215,9 +433,15 @@ bool cli_fingerprint_read(cli_fingerprint *print, const cli_inside *inside, cli_
 
 void cli_fingerprint_function(const cli_fingerprint *print, size_t section, cli_digest *out)
 {
-    *out = section < print->count ? print->section[section] : (cli_digest){ { 0 } };
-    if (section < print->count)
-        chain(out, &print->owned[section]);
+    struct sha256_ctx sha;
+
+    *out = (cli_digest){ { 0 } };
+    if (section >= print->count)
+        return;
+    sha256_init(&sha);
+    add_bytes(&sha, print->section[section].byte, sizeof(print->section[section].byte));
+    add_bytes(&sha, print->owned[section].byte, sizeof(print->owned[section].byte));
+    finish(&sha, out);
 }
 
 void cli_fingerprint_free(cli_fingerprint *print)
@@ -225,4 +449,144 @@ void cli_fingerprint_free(cli_fingerprint *print)
     free(print->section);
     free(print->owned);
     *print = (cli_fingerprint){ .count = 0 };
+}
+
+/* ---- PTX ---- */
+
+typedef struct text_reading {
+    const uint8_t *at, *end;
+    bool comments; /* what follows two slashes is one: there are no comments of several lines */
+} text_reading;
+
+/* The next line without its blanks and its comment; empty ones are passed over. In a line with a text two
+ * slashes may be a part of it. */
+static bool next_line(text_reading *reading, cuvet_bytes *line)
+{
+    while (reading->at < reading->end) {
+        const uint8_t *first = reading->at;
+        const uint8_t *stop = memchr(first, '\n', (size_t)(reading->end - first));
+        const uint8_t *comment = NULL;
+
+        stop = stop ? stop : reading->end;
+        reading->at = stop < reading->end ? stop + 1 : stop;
+        if (reading->comments && !memchr(first, '"', (size_t)(stop - first)))
+            comment = memmem(first, (size_t)(stop - first), "//", 2);
+        stop = comment ? comment : stop;
+        while (first < stop && (*first == ' ' || *first == '\t' || *first == '\r'))
+            first++;
+        while (stop > first && (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\r'))
+            stop--;
+        *line = (cuvet_bytes){ first, (size_t)(stop - first) };
+        if (line->n > 0)
+            return true;
+    }
+    return false;
+}
+
+/* A directive with its blank; .loc is no .local. */
+static bool is_directive(cuvet_bytes line, const char *name)
+{
+    size_t len = strlen(name);
+
+    return begins_with(line, name) && line.n > len && (line.p[len] == ' ' || line.p[len] == '\t');
+}
+
+/* From a place on: is there none of these characters? */
+static bool is_without(cuvet_bytes line, size_t from, const char *chars)
+{
+    for (size_t i = from; i < line.n; i++)
+        if (line.p[i] == 0 || strchr(chars, line.p[i]))
+            return false;
+    return true;
+}
+
+/* A line that only tells where code comes from: nothing that could be an instruction stands in it. */
+static bool tells(cuvet_bytes line)
+{
+    size_t quotes = 0, last = 0;
+
+    if (is_directive(line, ".loc"))
+        return is_without(line, strlen(".loc"), ".;:{}\"");
+    for (size_t i = 0; i < line.n && quotes < 2; i++)
+        if (line.p[i] == '"') {
+            quotes++;
+            last = i + 1;
+        }
+    return is_directive(line, ".file") && quotes == 2 && is_without(line, last, ".;:{}\"");
+}
+
+/* Debug information, to its brace, behind which nothing stands. False: it is not like that, and is text as
+ * everything. */
+static bool skip_debug(text_reading *reading, cuvet_bytes line)
+{
+    text_reading ahead = *reading;
+
+    if (!is_directive(line, ".section") || !memmem(line.p, line.n, ".debug_", strlen(".debug_")))
+        return false;
+    do {
+        const uint8_t *brace = memchr(line.p, '}', line.n);
+
+        if (brace && brace != line.p + line.n - 1)
+            return false;
+        if (brace) {
+            *reading = ahead;
+            return true;
+        }
+    } while (next_line(&ahead, &line));
+    return false;
+}
+
+/* "…entry NAME(" */
+static bool name_of_entry(cuvet_bytes line, cuvet_bytes *name)
+{
+    const uint8_t *at = memmem(line.p, line.n, ".entry", strlen(".entry")), *end = line.p + line.n, *stop;
+
+    if (!at)
+        return false;
+    at += strlen(".entry");
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    for (stop = at; stop < end && *stop != '(' && *stop != ' ' && *stop != '{'; stop++)
+        continue;
+    *name = (cuvet_bytes){ at, (size_t)(stop - at) };
+    return name->n > 0;
+}
+
+bool cli_fingerprint_text(cuvet_bytes text, cli_looking *looking, const cli_session *session,
+                          cli_digest *whole, cli_entry_fn *each, void *user)
+{
+    text_reading reading = { text.p, text.p ? text.p + text.n : NULL,
+                             text.n == 0 || !memmem(text.p, text.n, "/*", 2) };
+    struct sha256_ctx all, own;
+    cuvet_bytes line, name = { NULL, 0 };
+
+    if (!cli_looking_spend(looking, session, text.n))
+        return false;
+    sha256_init(&all);
+    sha256_init(&own);
+    while (next_line(&reading, &line)) {
+        cuvet_bytes entry;
+
+        if (tells(line) || skip_debug(&reading, line))
+            continue;
+        add_name(&all, line);
+        if (name_of_entry(line, &entry)) {
+            name = entry;
+            sha256_init(&own);
+        }
+        if (name.n == 0)
+            continue;
+        add_name(&own, line);
+        /* A function ends where its brace stands alone, and the line is not indented. */
+        if (line.n == 1 && *line.p == '}' && (line.p == text.p || line.p[-1] == '\n')) {
+            cli_digest digest;
+
+            finish(&own, &digest);
+            if (!each(user, name, &digest))
+                return false;
+            name.n = 0;
+        }
+    }
+    finish(&all, whole);
+    return true;
 }

@@ -72,6 +72,12 @@ static void begin_element(cli_inventory *inventory, const char *id, const char *
     cli_record_string(record, "primaryPackagePurpose", purpose);
 }
 
+/* The address of a document is of what is in it. */
+static void add_to_space(cli_inventory *inventory, const char *name)
+{
+    sha256_update(&inventory->sha, strlen(name) + 1, (const uint8_t *)name);
+}
+
 static void put_checksum(cli_inventory *inventory, const cli_digest *digest)
 {
     cli_record *record = &inventory->record;
@@ -155,6 +161,7 @@ static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
     snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64, inventory->n_files);
     snprintf(text, sizeof(text), "verdict=%s; size=%" PRIu64, cuvet_verdict_name(file->verdict),
              file->length);
+    add_to_space(inventory, file->name);
     begin_element(inventory, id, "FILE");
     cli_record_text(&inventory->record, "name", file->name);
     if (file->hashed)
@@ -170,6 +177,7 @@ static void end_package(cli_inventory *inventory, const char *name, uint64_t ent
 
     snprintf(id, sizeof(id), "SPDXRef-package-%" PRIu64, inventory->n_packages);
     snprintf(text, sizeof(text), "entries=%" PRIu64, entries);
+    add_to_space(inventory, name);
     begin_element(inventory, id, "ARCHIVE");
     cli_record_text(&inventory->record, "name", name);
     cli_record_string(&inventory->record, "comment", text);

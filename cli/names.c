@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "session.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 
 static const char *arch_prefix(cuvet_kind kind)
@@ -71,4 +73,52 @@ void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum)
     if (count > 0)
         cli_complain(session->in->name, "%" PRIu64 " finding%s; 'cuvet scan' shows %s", count,
                      count == 1 ? "" : "s", count == 1 ? "it" : "them");
+}
+
+/* What stands in front of a hash, as nvcc writes it; digits and two more underlines may follow. */
+static const char *const MARKS[] = { "_GLOBAL__N__", "_INTERNAL_", "__nv_static_" };
+enum { HASH_DIGITS = 8 };
+
+static bool is_hash(const char *at, const char *end)
+{
+    size_t count = 0;
+
+    while (at + count < end && count < HASH_DIGITS && strchr("0123456789abcdef", at[count]) && at[count])
+        count++;
+    return count == HASH_DIGITS && at + count < end && at[count] == '_';
+}
+
+static const char *behind_mark(const char *at, const char *end, const char *mark)
+{
+    size_t len = strlen(mark);
+
+    if ((size_t)(end - at) < len || memcmp(at, mark, len) != 0)
+        return NULL;
+    at += len;
+    if (strcmp(mark, "__nv_static_") != 0)
+        return at;
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return end - at >= 2 && at[0] == '_' && at[1] == '_' ? at + 2 : NULL;
+}
+
+bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP])
+{
+    const char *first = (const char *)name.p, *end = first + name.n;
+    bool any = false;
+
+    if (name.n < HASH_DIGITS || name.n > CLI_PLAIN_CAP)
+        return false;
+    for (const char *at = memchr(first, '_', name.n); at; at = memchr(at + 1, '_', (size_t)(end - at - 1)))
+        for (size_t i = 0; i < sizeof(MARKS) / sizeof(MARKS[0]); i++) {
+            const char *hash = behind_mark(at, end, MARKS[i]);
+
+            if (!hash || !is_hash(hash, end))
+                continue;
+            if (!any)
+                memcpy(out, first, name.n);
+            any = true;
+            memset(out + (hash - first), '0', HASH_DIGITS);
+        }
+    return any;
 }

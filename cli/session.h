@@ -88,6 +88,10 @@ void cli_arch_text(const cuvet_item *item, char *out, size_t cap);
 #define CLI_RELEASE_CAP 16
 /** Version of a tool, "12.8"; "" when unknown. */
 void cli_release_text(uint32_t version, char *out, size_t cap);
+#define CLI_PLAIN_CAP 4096
+/** A name without the hash of the path of its source file, which names of what is internal to it have: zeros
+ *  in its place, as long as the name. @return false: it has none, or is too long; nothing was written */
+bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP]);
 /** Tool and version, "ptxas 12.8"; "" when unknown. */
 void cli_producer_text(const cuvet_producer *producer, char *out, size_t cap);
 void cli_path(const cuvet_path *path, char *out, size_t cap);

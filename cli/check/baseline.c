@@ -61,11 +61,11 @@ static bool is_record(const json_t *line)
 }
 
 /* One object a line. */
-static int take_lines(const char *path, check_policy *policy, char *text)
+int check_baseline_take(const char *name, const char *text, check_policy *policy)
 {
     size_t number = 1;
 
-    for (char *at = text, *end; *at; at = end, number++) {
+    for (const char *at = text, *end; *at; at = end, number++) {
         json_t *line;
         bool good;
 
@@ -73,9 +73,9 @@ static int take_lines(const char *path, check_policy *policy, char *text)
         line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
         good = is_record(line);
         if (!good)
-            cli_complain(path, "no baseline: line %zu is not of cuvet scan --format=ndjson", number);
+            cli_complain(name, "no baseline: line %zu is not of cuvet scan --format=ndjson", number);
         else if (!take_line(policy, line))
-            cli_complain(path, "out of memory");
+            cli_complain(name, "out of memory");
         json_decref(line);
         if (!good)
             return CLI_X_USAGE;
@@ -83,6 +83,8 @@ static int take_lines(const char *path, check_policy *policy, char *text)
             return CLI_X_INTERNAL;
         end += *end == '\n';
     }
+    if (policy->n_known)
+        qsort(policy->known, policy->n_known, sizeof(*policy->known), by_text);
     return CLI_X_CLEAN;
 }
 
@@ -93,10 +95,8 @@ int check_baseline_load(const char *path, check_policy *policy)
 
     if (!text)
         return rc;
-    rc = take_lines(path, policy, text);
+    rc = check_baseline_take(path, text, policy);
     free(text);
-    if (policy->n_known)
-        qsort(policy->known, policy->n_known, sizeof(*policy->known), by_text);
     return rc;
 }
 
@@ -111,11 +111,4 @@ bool check_known(const check_policy *policy, const char *file, const cuvet_diag 
     cli_escape(file, strlen(file), CLI_JSON_CAP, name, sizeof(name));
     make_key(key, rule->id, name, path);
     return bsearch(&at, policy->known, policy->n_known, sizeof(*policy->known), by_text) != NULL;
-}
-
-void check_baseline_drop(check_policy *policy)
-{
-    for (size_t i = 0; i < policy->n_known; i++)
-        free(policy->known[i]);
-    free(policy->known);
 }

@@ -327,7 +327,7 @@ static void take_schema(policy_loading *loading, const char *where, json_t *valu
         refuse(loading, where, "is not \"" CHECK_POLICY_SCHEMA "\"");
 }
 
-int check_policy_load(const char *path, check_policy *policy)
+int check_policy_take(const char *name, json_t *root, check_policy *policy)
 {
     static const policy_key KEYS[] = { { "schema", take_schema },    { "require", take_require },
                                        { "forbid", take_forbid },    { "allow", take_allow },
@@ -336,18 +336,32 @@ int check_policy_load(const char *path, check_policy *policy)
     policy_loading loading = { .policy = policy };
     time_t now = time(NULL);
     struct tm parts;
-    int rc = CLI_X_CLEAN;
 
-    policy->name = path;
-    policy->root = check_policy_read(path, &rc);
-    if (!policy->root)
-        return rc;
+    policy->name = name;
+    policy->root = root;
     if (!gmtime_r(&now, &parts) || strftime(loading.today, sizeof(loading.today), "%Y-%m-%d", &parts) == 0)
         return CLI_X_INTERNAL;
     if (json_is_object(policy->root) && !json_object_get(policy->root, "schema"))
         refuse(&loading, "schema", "is missing; it is \"" CHECK_POLICY_SCHEMA "\"");
     TAKE_TABLE(&loading, "", policy->root, KEYS);
     return loading.wrong ? CLI_X_USAGE : CLI_X_CLEAN;
+}
+
+int check_policy_load(const char *path, check_policy *policy)
+{
+    int rc = CLI_X_CLEAN;
+    json_t *root = check_policy_read(path, &rc);
+
+    return root ? check_policy_take(path, root, policy) : rc;
+}
+
+void check_policy_drop(check_policy *policy)
+{
+    for (size_t i = 0; i < policy->n_known; i++)
+        free(policy->known[i]);
+    free(policy->known);
+    free(policy->waiver);
+    json_decref(policy->root);
 }
 
 bool check_policy_looks_inside(const check_policy *policy)

@@ -35,6 +35,9 @@ typedef struct check_policy {
 /** Read a file, before the cage: TOML by a Python in a process of its own. What is wrong with it is said,
  *  with its place. @return CLI_X_CLEAN, or the exit code */
 int check_policy_load(const char *path, check_policy *policy);
+/** The same of what was read. @param root is kept, and released by check_policy_drop() */
+int check_policy_take(const char *name, json_t *root, check_policy *policy);
+void check_policy_drop(check_policy *policy);
 /** Has it to be known what is in device ELFs and PTX? */
 bool check_policy_looks_inside(const check_policy *policy);
 /** Does one of the patterns fit? @param seen by pattern: set for each that does; NULL */
@@ -56,8 +59,9 @@ json_t *check_policy_read(const char *path, int *rc);
 /** Read the NDJSON of an earlier scan, before the cage. What is wrong with it is said. @return CLI_X_CLEAN,
  *  or the exit code */
 int check_baseline_load(const char *path, check_policy *policy);
+/** The same of its text. */
+int check_baseline_take(const char *name, const char *text, check_policy *policy);
 /** Was this finding there before? */
 bool check_known(const check_policy *policy, const char *file, const cuvet_diag *diag);
-void check_baseline_drop(check_policy *policy);
 
 #endif

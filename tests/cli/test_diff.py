@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet diff: what two releases have that differs; nothing is lost because nobody looked, and nothing is the same that is not known."""
+import gzip
 import io
 import os
 import sys
@@ -74,6 +75,82 @@ def one_bit_of_code():
         equal(cuvet("diff", "--fail-on=lost", cubin("sm_90"), write(bytes(other))).rc, CLEAN)
 
 
+def part(elf, kind, **want):
+    """The first object of a dump that has these members."""
+    for o in cuvet("dump", "--format=ndjson", write(elf)).objects(kind):
+        if all(o.get(k) == v for k, v in want.items()):
+            return o
+    raise AssertionError((kind, want))
+
+
+def section(elf, name):
+    return part(elf, "section", name=name)
+
+
+@test
+def what_a_loader_reads_counts():
+    """Each of these is code that does another thing, or is found in another way."""
+    elf = open(cubin("sm_90"), "rb").read()
+    info, text = section(elf, ".nv.info._Z5plainPi"), section(elf, ".text._Z5plainPi")
+    symbols = section(elf, ".symtab")
+    kernel = part(elf, "symbol", name="_Z5plainPi")["index"]
+    merc = open(cubin("sm_100"), "rb").read()
+    capsule = section(merc, ".nv.capmerc.text._Z5plainPi")
+    head = lambda e, o: int.from_bytes(e[40:48], "little") + 64 * o["index"]
+    registers = part(elf, "attribute", name="MAXREG_COUNT")
+    for what, data, at, to in (("attribute", elf, info["offset"] + registers["offset"] + 2, 32), ("binding", elf, symbols["offset"] + 24 * kernel + 4, 0x22),
+                               ("size of a symbol", elf, symbols["offset"] + 24 * kernel + 16, 1), ("alignment", elf, head(elf, text) + 48, 64),
+                               ("capsule", merc, capsule["offset"] + capsule["size"] - 1, merc[capsule["offset"] + capsule["size"] - 1] ^ 1)):
+        other = bytearray(data)
+        assert other[at] != to, what
+        other[at] = to
+        r, whole, codes = diff(write(data), write(bytes(other)), "--fail-on=code")
+        equal((r.rc, whole["result"], [o["pieces"]["same_code"] for o in codes.values()]), (FINDINGS, "code", [0]), what)
+    # Options with which a member is to be compiled.
+    fatbin = read("lto-options.fatbin")
+    (claim,) = [o for o in cuvet("map", "--format=ndjson", write(fatbin)).objects("claim") if o["owner"] == "option block"]
+    at = max(i for i in range(claim["offset"], claim["offset"] + claim["length"]) if fatbin[i] > 0x20)
+    other = bytearray(fatbin)
+    other[at] ^= 1
+    r, whole, _ = diff(write(fatbin), write(bytes(other)), "--fail-on=code")
+    equal((r.rc, whole["result"]), (FINDINGS, "code"), r.out)
+
+
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry one(
+\t.param .u64 p
+)
+{
+\t.local .b8 room[16];
+\tmov.u64 \t%rd1, 7;
+\tret;
+}
+.visible .entry __nv_static_26__71b411a3_5_a_cu__Z3two(
+)
+{
+\tret;
+}
+"""
+
+
+@test
+def text_without_what_is_said_about_it():
+    same = [PTX.replace("ret;", "ret; // done", 1), PTX.replace("\tmov", "   mov"), PTX.replace("\tmov", "\n\n\t.loc 1 7 3\n\tmov"),
+            PTX + '\t.file\t1 "a.cu"\n\t.section\t.debug_str\n\t{\n.b8 1,2\n\t}\n', PTX.replace("71b411a3", "0b51c0de"), PTX.replace("\n", "\r\n")]
+    other = [PTX.replace("7;", "8;"), PTX.replace("room[16]", "room[32]"), PTX.replace("\tmov", "\t.loc 1 7 3 add.u32 a, b, c;\n\tmov"), PTX.replace("a_cu", "b_cu"),
+             PTX.replace("\tmov.u64 \t%rd1, 7;", "/* // */ mov.u64 %rd1, 7;").replace("// */", "// */ trap;"), PTX.replace("\tmov", '\t.section .debug_str { } trap;\n\tmov'),
+             PTX + '\t.pragma "//"; trap;\n']
+    for results, texts in (("metadata", same), ("code", other)):
+        for text in texts:
+            r, whole, codes = diff(write(PTX.encode()), write(text.encode()))
+            assert whole["result"] == results or (results == "code" and whole["result"] == "lost"), (text, r.out)
+            equal(codes["compute_90"]["kernels"]["same"] == 2, results == "metadata" or "pragma" in text, (text, r.out))
+    r, whole, codes = diff(write(PTX.encode()), write(PTX[:PTX.index(".visible .entry __nv")].encode()), "--fail-on=lost")
+    equal((r.rc, whole["result"], codes["compute_90"]["kernels"]), (FINDINGS, "lost", {"same": 1, "changed": 0, "lost": 1, "new": 0}))
+
+
 @test
 def what_a_relocation_names_counts():
     """The same bytes of code that call another function are other code."""
@@ -127,7 +204,8 @@ def packages():
     multi, host = read("multi.fatbin"), read("host-plain.so")
     old, new = package(a=multi, b=host, readme=b"hello"), package(a=multi, c=host, readme=b"good bye")
     r, whole, codes = diff(old, new)
-    equal((r.rc, whole["result"], {o["state"] for o in codes.values()}), (CLEAN, "same", {"same"}))
+    equal((r.rc, whole["result"], {o["state"] for o in codes.values()}), (FINDINGS, "metadata", {"same"}))
+    equal(cuvet("diff", "--fail-on=code", old, new).rc, CLEAN)
     equal([(o["name"], o["state"], o["pieces"]) for o in r.objects("diff_file")], [("b", "lost", {"old": 2, "new": 0}), ("c", "new", {"old": 0, "new": 2})])
     # More of the same under its name is nothing new.
     r, whole, codes = diff(package(a=multi), package(a=multi, b=multi))
@@ -135,6 +213,35 @@ def packages():
     equal(cuvet("diff", "--fail-on=lost", package(a=multi, b=multi), package(a=multi)).rc, CLEAN)
     # A file is compared with a package as well.
     equal(diff(MULTI, package(a=multi))[1]["result"], "same")
+
+
+@test
+def where_code_is_in_a_package():
+    needs_packages()
+    multi, host = read("multi.fatbin"), read("host-plain.so")
+    r, whole, codes = diff(package(a=multi, b=host), package(a=host, b=multi), "--fail-on=any")
+    equal((r.rc, whole["result"], {o["state"] for o in codes.values()}), (FINDINGS, "metadata", {"same"}))
+    equal([o["name"] for o in r.objects("diff_file")], ["a", "b"])
+    d = os.path.join(scratch(), "a!")
+    os.mkdir(d)
+    strange = write(open(package(a=multi), "rb").read(), "x.zip", d)
+    equal(diff(package(a=multi), strange)[1]["result"], "same")
+
+
+@test
+def what_was_not_opened_is_not_the_same():
+    needs_packages()
+    whole = open(package(a=read("multi.fatbin")), "rb").read()
+    packed = gzip.compress(read("multi.fatbin"))
+    for data in (whole[:20], packed[:40], packed[:12]):
+        r, o, _ = diff(write(data), write(data))
+        equal((r.rc, o["complete"]), (FINDINGS, False), data[:4])
+    r, o, _ = diff("--no-packages", package(a=b"x"), package(a=b"x"))
+    equal((r.rc, o["complete"]), (FINDINGS, False))
+    # In a package it is compared as it is.
+    equal(diff(package(a=read("multi.fatbin"), b=packed[:40]), package(a=read("multi.fatbin"), b=packed[:40]))[1]["result"], "same")
+    r, o, codes = diff(package(a=read("multi.fatbin"), b=packed[:40]), package(a=read("multi.fatbin"), b=packed[:41]))
+    equal((r.rc, o["result"], codes["packed"]["state"]), (FINDINGS, "code", "changed"))
 
 
 @test
@@ -162,7 +269,10 @@ def what_is_shown():
     assert "_Z5plainPi" not in r.out
     assert "_Z5plainPi" in cuvet("diff", "--all", HOST, MULTI).out
     assert "plain(int*)" in cuvet("diff", "--all", "--demangle", HOST, MULTI).out
-    for args in ((MULTI,), (MULTI, MULTI, MULTI), ("--fail-on=some", MULTI, MULTI), ("--format=sarif", MULTI, MULTI)):
+    text = write(b"hello\n")
+    equal([cuvet("diff", "--fail-on=lost", *pair).rc for pair in ((text, text), (text, MULTI), (MULTI, text))], [FINDINGS] * 3)
+    assert "; the old one has no device code" in cuvet("diff", text, MULTI).out
+    for args in ((MULTI,), (MULTI, MULTI, MULTI), ("-", "-"), ("--fail-on=some", MULTI, MULTI), ("--format=sarif", MULTI, MULTI)):
         equal(cuvet("diff", *args).rc, USAGE, args)
 
 

@@ -625,6 +625,19 @@ def make_worker():
     put("worker", "answer-no-text", answer(b""))
 
 
+def make_policy():
+    """fuzz/target_policy.c: policies as JSON, and lines of an earlier scan"""
+    schema = b'"schema":"cuvet-policy/1"'
+    put("policy", "least", b"{%s}" % schema)
+    put("policy", "full", b'{%s,"require":{"architectures":["sm_80","sm_90a","compute_90"],"kernels":["_Z*","x?[ab]"]},"forbid":{"kinds":["ptx","lto-ir","bitcode"],'
+        b'"kernels":["*_test"],"debug":true,"sources":false},"allow":{"producers":["ptxas 13.*"],"compression":["none","lz4","zstd"]},'
+        b'"size":{"total":"500M","sm_90":1000,"compute_90":"1K"},"findings":{"unsupported":true},"suppress":[{"rule":"CV-FATBIN-014","reason":"known","file":"*/a",'
+        b'"path":"fatbin*","fingerprint":"%s","until":"2027-01-31"},{"rule":"CV-ELF-001","reason":"x"}]}' % (schema, b"0" * 64))
+    put("policy", "wrong", b'{%s,"requires":{},"size":{"all":1},"suppress":[{}],"require":{"architectures":["sm_x"]}}' % schema)
+    put("policy", "baseline", b'{"schema":"cuvet/1","type":"finding","file":"a!/b","rule":"CV-FATBIN-014","severity":"error","path":"fatbin[0]"}\n'
+        b'{"schema":"cuvet/1","type":"verdict","file":"a"}\n')
+
+
 def make_serve():
     """fuzz/target_serve.c: what a client sends, frames with their length in front of them"""
     def frames(*texts):
@@ -728,7 +741,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_serve, make_package, make_zip,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_policy, make_serve, make_package, make_zip,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
