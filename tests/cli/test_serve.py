@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from lib_cli import CUVET, cuvet, equal, main, read, sample, scratch, test
+from lib_cli import CUVET, Skip, cuvet, equal, main, read, sample, scratch, test
 
 BUILD = os.path.dirname(os.path.abspath(CUVET))
 OBJECT = "branchy.sm_90.rdc.cubin"
@@ -198,6 +198,47 @@ def what_a_file_does_is_one_answer():
             equal(c.ask(link(), [sample(OBJECT)])[0]["status"], "OK", "after " + name)
         counters = c.ask({"do": "counters"})[0]["counters"]
         equal((counters["lost"], counters["deadline"], counters["answered"]), (2, 1, 3))
+
+
+@contextlib.contextmanager
+def as_user(uid):
+    """What this process does in it, it does as somebody else."""
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@test
+def another_user_is_hung_up_on():
+    if os.geteuid() != 0:
+        raise Skip("SKIPPED: clients of another user: only root can be one")
+    nobody = 65534
+    for args, served in (((), False), (("--allow-uid", str(nobody + 1)), False), (("--allow-uid", str(nobody)), True)):
+        with server(*args) as (path, _):
+            here = os.getcwd()
+            os.chmod(os.path.dirname(path), 0o711)
+            os.chdir(os.path.dirname(path))  # what is above it is for root alone
+            try:
+                with as_user(nobody), socket.socket(socket.AF_UNIX) as early:
+                    try:
+                        early.connect("socket")
+                        raise AssertionError("the mode of the socket let somebody else in")
+                    except PermissionError:
+                        pass
+                os.chmod("socket", 0o666)  # as if somebody had: the peer is asked for as well
+                with as_user(nobody):
+                    c = Client("socket", hello=False)
+                if served:
+                    c.send({"hello": {"versions": [1]}})
+                    equal(c.receive()[0]["hello"]["version"], 1)
+                    equal(c.ask(link(), [sample(OBJECT)])[0]["status"], "OK")
+                else:
+                    assert c.is_closed(), args
+                equal(Client("socket").ask(link(), [sample(OBJECT)])[0]["status"], "OK", "root is served")
+            finally:
+                os.chdir(here)
 
 
 @test
