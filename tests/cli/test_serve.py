@@ -250,6 +250,57 @@ def another_user_is_hung_up_on():
                 os.chdir(here)
 
 
+def fill(client, most=60):
+    """Ask and never read, until nothing more is taken: the server has an answer that it cannot get rid of."""
+    body = json.dumps({"id": "x" * 4096, "do": "counters"}).encode()
+    data = struct.pack("<I", len(body)) + body
+    client.sock.settimeout(0.2)
+    end, rest = time.monotonic() + most, b""
+    while time.monotonic() < end:
+        rest = rest or data
+        try:
+            rest = rest[client.sock.send(rest):]
+        except TimeoutError:
+            return
+    raise AssertionError("whatever was sent was taken")
+
+
+@test
+def who_stalls_is_hung_up_on():
+    with server("--stall", "1000", "--workers", "1") as (path, _):
+        idle, half, dripping, deaf = (Client(path) for _ in range(4))
+        mute = Client(path, hello=False)
+        begin = time.monotonic()
+        half.raw(struct.pack("<I", 100) + b"{")
+        dripping.raw(struct.pack("<I", 1 << 20))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # on a slow machine its time is over by then
+            fill(deaf)
+        equal(Client(path).ask(link(), [sample(OBJECT)])[0]["status"], "OK", "another is served meanwhile")
+        try:
+            while time.monotonic() < begin + 20:
+                dripping.raw(b" ")
+                time.sleep(0.05)
+            raise AssertionError("a byte now and then keeps the place")
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert half.is_closed() and mute.is_closed()
+        deaf.sock.settimeout(30)
+        assert deaf.is_closed()
+        assert 0.9 < time.monotonic() - begin < 20, time.monotonic() - begin
+        equal(idle.ask(link(), [sample(OBJECT)])[0]["status"], "OK", "who waits between requests is served")
+
+
+@test
+def who_does_not_read_does_not_hold_the_end_up():
+    with server("--stall", "5000") as (path, p):
+        deaf = Client(path)
+        fill(deaf)
+        begin = time.monotonic()
+        p.send_signal(signal.SIGTERM)
+        p.wait(timeout=30)
+        assert time.monotonic() - begin < 20, time.monotonic() - begin
+
+
 @test
 def busy_is_an_answer():
     with server("--workers", "1", "--queue", "0", worker=os.path.join("tests", "worker_planted")) as (path, _):
@@ -325,6 +376,7 @@ def wrong_command_lines():
     worker = os.path.join(BUILD, "cuvet-worker")
     path = os.path.join(scratch(), "socket")
     for args, rc in (((), 2), (("x",), 2), (("--socket", path, "--workers", "0x"), 2), (("--socket", path, "--workers", "1000"), 2),
+                     (("--socket", path, "--workers", "0"), 2), (("--socket", path, "--stall", "0"), 2),
                      (("--socket", path, "--mode", "x"), 2), (("--socket", "/nowhere/socket"), 3), (("--socket", "x" * 200), 3)):
         equal(cuvet("serve", "--worker", worker, *args).rc, rc, args)
     equal(cuvet("serve", "--socket", path, "--worker", "/nowhere/worker").rc, 3)
