@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CLIENTS = 256, BACKLOG = 64, GIVEN = 3, WORKERS = 2, QUEUE = 64 };
+enum { CLIENTS = 256, BACKLOG = 64, GIVEN = 3, WORKERS = 2, QUEUE = 64, STALL_MS = 10000 };
 
 typedef struct serve_client {
     struct serve_state *state;
@@ -198,30 +198,33 @@ static int given_socket(void)
 
 /* ---- begin and end ---- */
 
-static bool number_of(const cli_args *args, cli_option option, uint64_t most, uint64_t *value)
+static bool number_of(const cli_args *args, cli_option option, uint64_t least, uint64_t most, uint64_t *value)
 {
     const char *text = args->value[option];
 
-    if (!text || (cli_number(text, value) && *value <= most))
+    if (!text || (cli_number(text, value) && *value >= least && *value <= most))
         return true;
-    cli_complain(text, "a number up to %llu is wanted", (unsigned long long)most);
+    cli_complain(text, "a number from %llu to %llu is wanted", (unsigned long long)least,
+                 (unsigned long long)most);
     return false;
 }
 
 static int start_workers(serve_state *state, const cli_args *args)
 {
     const char *mode = args->value[CLI_O_MODE];
-    uint64_t workers = WORKERS, queue = QUEUE, deadline = 0;
+    uint64_t workers = WORKERS, queue = QUEUE, deadline = 0, stall = STALL_MS;
     cuvet_workers_options options = { .size = sizeof(options), .program = args->value[CLI_O_WORKER] };
     cuvet_status status;
 
     state->allowed = UINT64_MAX;
-    if (!number_of(args, CLI_O_WORKERS, 256, &workers) || !number_of(args, CLI_O_QUEUE, 4096, &queue) ||
-        !number_of(args, CLI_O_DEADLINE, INT32_MAX, &deadline) ||
-        !number_of(args, CLI_O_ALLOW_UID, UINT32_MAX, &state->allowed))
+    if (!number_of(args, CLI_O_WORKERS, 1, 256, &workers) || !number_of(args, CLI_O_QUEUE, 0, 4096, &queue) ||
+        !number_of(args, CLI_O_DEADLINE, 0, INT32_MAX, &deadline) ||
+        !number_of(args, CLI_O_STALL, 1, INT32_MAX, &stall) ||
+        !number_of(args, CLI_O_ALLOW_UID, 0, UINT32_MAX, &state->allowed))
         return CLI_X_USAGE;
     state->server.mode = options.mode =
         mode && strcmp(mode, "persistent") == 0 ? CUVET_WORKER_PERSISTENT : CUVET_WORKER_FORK;
+    state->server.stall_ms = (int)stall;
     options.flags = args->set[CLI_O_REQUIRE_SANDBOX] ? CUVET_WORKER_REQUIRE_CAGE : 0;
     options.workers = (uint32_t)workers;
     options.queue = (uint32_t)queue;

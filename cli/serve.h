@@ -24,19 +24,28 @@ typedef struct serve_frame {
     size_t n_files;
 } serve_frame;
 
+/* A connection, and how long its client may take for what has begun: a frame that it sends, an answer that
+ * it is to take. Each of them as a whole, so that a byte now and then does not keep its place. */
+typedef struct serve_peer {
+    int fd;
+    int stall_ms;
+} serve_peer;
+
 /* serve_frame.c: */
 /** Length of a frame by its first bytes; 0: none is that long. */
 size_t serve_length(const uint8_t head[SERVE_HEAD]);
-/** Read one. false: the connection has ended, or what came is none; nothing is left to be freed. */
-bool serve_receive(int fd, serve_frame *frame);
+/** Read one. false: the connection has ended, took too long, or what came is none; nothing is left to be
+ *  freed.  @param may_wait whether it may begin at any time, as between two requests */
+bool serve_receive(const serve_peer *peer, bool may_wait, serve_frame *frame);
 void serve_frame_free(serve_frame *frame);
 /** Send one, with a descriptor unless it is -1. The object is released. */
-bool serve_send(int fd, json_t *object, int file);
+bool serve_send(const serve_peer *peer, json_t *object, int file);
 
 /* What is shared by connections. */
 typedef struct serve_server {
     cuvet_workers *workers;
     cuvet_worker_mode mode;
+    int stall_ms; /* of each connection */
 } serve_server;
 
 /* serve_request.c: */

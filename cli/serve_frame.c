@@ -3,10 +3,42 @@
 #include "serve.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { FOR_EVER = -1 };
+
+static int64_t now_ms(void)
+{
+    struct timespec now = { 0 };
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* is always there */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until there is something to read, or room to write; the socket's end counts as both. false: it took too
+ * long. */
+static bool wait_until_ready(int fd, short events, int64_t end)
+{
+    struct pollfd ready = { .fd = fd, .events = events };
+
+    for (;;) {
+        int64_t left = end == FOR_EVER ? FOR_EVER : end - now_ms();
+        int count;
+
+        if (end != FOR_EVER && left <= 0)
+            return false;
+        count = poll(&ready, 1, (int)left);
+        if (count > 0)
+            return true;
+        if (count < 0 && errno != EINTR)
+            return false;
+    }
+}
 
 size_t serve_length(const uint8_t head[SERVE_HEAD])
 {
@@ -42,7 +74,7 @@ static bool keep_files(serve_frame *frame, struct msghdr *message)
     return ok && (message->msg_flags & MSG_CTRUNC) == 0;
 }
 
-static bool receive_bytes(int fd, serve_frame *frame, void *to, size_t size)
+static bool receive_bytes(int fd, int64_t end, serve_frame *frame, void *to, size_t size)
 {
     char *at = to;
 
@@ -55,9 +87,12 @@ static bool receive_bytes(int fd, serve_frame *frame, void *to, size_t size)
         struct msghdr message = {
             .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
         };
-        ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        ssize_t got;
 
-        if (got < 0 && errno == EINTR)
+        if (!wait_until_ready(fd, POLLIN, end))
+            return false;
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got <= 0 || !keep_files(frame, &message))
             return false;
@@ -75,28 +110,33 @@ void serve_frame_free(serve_frame *frame)
     *frame = (serve_frame){ .text = NULL };
 }
 
-bool serve_receive(int fd, serve_frame *frame)
+bool serve_receive(const serve_peer *peer, bool may_wait, serve_frame *frame)
 {
     uint8_t head[SERVE_HEAD];
+    int64_t end;
 
     *frame = (serve_frame){ .text = NULL };
-    if (receive_bytes(fd, frame, head, sizeof(head))) {
+    if (may_wait && !wait_until_ready(peer->fd, POLLIN, FOR_EVER))
+        return false;
+    end = now_ms() + peer->stall_ms;
+    if (receive_bytes(peer->fd, end, frame, head, sizeof(head))) {
         frame->size = serve_length(head);
         frame->text = frame->size > 0 ? malloc(frame->size) : NULL;
-        if (frame->text && receive_bytes(fd, frame, frame->text, frame->size))
+        if (frame->text && receive_bytes(peer->fd, end, frame, frame->text, frame->size))
             return true;
     }
     serve_frame_free(frame);
     return false;
 }
 
-static bool send_bytes(int fd, char *bytes, size_t size, int file)
+static bool send_bytes(const serve_peer *peer, char *bytes, size_t size, int file)
 {
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = { .bytes = { 0 } };
     bool with_file = file >= 0;
+    int64_t end = now_ms() + peer->stall_ms;
     unsigned tries = 0;
 
     control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
@@ -107,9 +147,12 @@ static bool send_bytes(int fd, char *bytes, size_t size, int file)
                                   .msg_iovlen = 1,
                                   .msg_control = with_file ? &control : NULL,
                                   .msg_controllen = with_file ? sizeof(control.bytes) : 0 };
-        ssize_t put = sendmsg(fd, &message, MSG_NOSIGNAL);
+        ssize_t put;
 
-        if (put < 0 && cli_wait_for_room(&tries))
+        if (!wait_until_ready(peer->fd, POLLOUT, end))
+            return false;
+        put = sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (put < 0 && (errno == EAGAIN || cli_wait_for_room(&tries)))
             continue;
         if (put <= 0)
             return false;
@@ -120,7 +163,7 @@ static bool send_bytes(int fd, char *bytes, size_t size, int file)
     return true;
 }
 
-bool serve_send(int fd, json_t *object, int file)
+bool serve_send(const serve_peer *peer, json_t *object, int file)
 {
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
     size_t size = text ? strlen(text) : 0;
@@ -131,7 +174,7 @@ bool serve_send(int fd, json_t *object, int file)
         for (unsigned i = 0; i < SERVE_HEAD; i++)
             frame[i] = (char)(uint8_t)(size >> 8 * i);
         memcpy(frame + SERVE_HEAD, text, size + 1);
-        ok = send_bytes(fd, frame, SERVE_HEAD + size, file);
+        ok = send_bytes(peer, frame, SERVE_HEAD + size, file);
     }
     free(frame);
     free(text);

@@ -81,7 +81,7 @@ _cuvet()
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --compiler --code-generator --help --version' ;;
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
-            serve) words='--socket --mode --workers --queue --deadline --allow-uid --worker --require-sandbox --help --version' ;;
+            serve) words='--socket --mode --workers --queue --deadline --stall --allow-uid --worker --require-sandbox --help --version' ;;
             toolkit) words='--from --help --version' ;;
             help) words='--help --version scan list check diff inventory unpack dump map rules select link finalize serve toolkit help' ;;
             esac ;;

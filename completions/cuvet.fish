@@ -205,6 +205,7 @@ complete -c cuvet -n '__fish_seen_subcommand_from serve' -l mode -x -a 'fork per
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l workers -r -d 'processes that work at the same time, 1 to 256; the default is 2'
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l queue -r -d 'requests that may wait for one; others are told that all are busy. The default is 64'
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l deadline -r -d 'milliseconds for a request that names none; the default is 10000'
+complete -c cuvet -n '__fish_seen_subcommand_from serve' -l stall -r -d 'milliseconds that a client may take to say hello, to send a frame that it has begun, or to take an answer; the default is 10000'
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l allow-uid -r -d 'also serve this user, by number'
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l worker -r -d 'the program cuvet-worker; the default is the one that was installed'
 complete -c cuvet -n '__fish_seen_subcommand_from serve' -l require-sandbox -d 'do not start unless all of the sandbox holds here (exit code 6)'

@@ -82,6 +82,7 @@ static void run(fz_state *fuzz)
 {
     static bool loaded;
     int pair[2], before = dup(0), after;
+    serve_peer peer;
     serve_frame frame;
 
     FZ_CHECK(loaded || cli_load_for("ndjson"), "jansson is there");
@@ -89,8 +90,9 @@ static void run(fz_state *fuzz)
     FZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "there are sockets");
     /* what is longer than the socket holds is cut off */
     (void)!send(pair[1], fuzz->in->bytes, fuzz->in->len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)close(pair[1]); /* nothing was written that is not on its way */
-    while (serve_receive(pair[0], &frame)) {
+    (void)close(pair[1]);                 /* nothing was written that is not on its way */
+    peer = (serve_peer){ pair[0], 1000 }; /* what is to come is there */
+    while (serve_receive(&peer, true, &frame)) {
         json_t *request = serve_parse(&frame);
 
         fz_note(fuzz, request != NULL);

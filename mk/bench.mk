@@ -17,12 +17,13 @@ $(BUILD)/bench/worker: LIB_LIBS := $(BUILD)/libcuvet-worker.a $(LIB_LIBS)
 
 bench-build: $(BENCH_BINS)
 
+# What links cost, also in the place of nvlink and libnvJitLink and in workers, is in bench-link.
 bench: ## ratios to bare loops, paired runs, medians of cpu time (CUVET_BENCH_FILES names other files)
 	@sh tools/deps.sh check
 	@$(SUBMAKE) all bench-build
 	@$(PYTHON) bench/run.py --build $(BUILD) $(BENCH_ARGS)
 
-bench-link: ## links against nvlink and libnvJitLink where present, and against half the size (BENCH_ARGS)
+bench-link: ## links, also in nvlink's place and in workers, against nvlink and libnvJitLink where present, and against half the size (BENCH_ARGS)
 	@sh tools/deps.sh check
 	@$(SUBMAKE) all bench-build
 	@$(PYTHON) bench/run_link.py --build $(BUILD) $(BENCH_ARGS)

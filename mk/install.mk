@@ -2,7 +2,7 @@
 #
 # Installation and the source archive.
 
-.PHONY: install uninstall dist sbom deb check-install
+.PHONY: install uninstall dist sbom release deb check-install
 
 # Files that say where the others were installed, each from its template with the words between @ replaced.
 CMAKEDIR  ?= $(LIBDIR)/cmake/cuvet
@@ -77,9 +77,15 @@ dist: ## cuvet-<version>.tar.gz of the last commit, reproducible
 deb: ## Debian packages of the last commit, in $(BUILD)/deb (contrib/debian); ends with 77 without debhelper
 	@sh tools/build_deb.sh '$(BUILD)' '$(VERSION)'
 
-sbom: ## CycloneDX bill of materials from deps.def
-	@mkdir -p $(BUILD)
-	@$(PYTHON) tools/sbom.py --version $(VERSION) > $(BUILD)/cuvet.cdx.json && echo $(BUILD)/cuvet.cdx.json
+sbom: all ## CycloneDX bill of materials: each file that install writes, and the libraries in them (deps.def)
+	@rm -rf $(BUILD)/shipped && mkdir -p $(BUILD)/shipped
+	@$(MAKE) DESTDIR='$(abspath $(BUILD))/shipped' install > $(BUILD)/shipped/log 2>&1 || { cat $(BUILD)/shipped/log; exit 1; }
+	@rm $(BUILD)/shipped/log
+	@$(PYTHON) tools/sbom.py --version $(VERSION) --root $(BUILD)/shipped > $(BUILD)/cuvet.cdx.json
+	@rm -rf $(BUILD)/shipped && echo $(BUILD)/cuvet.cdx.json
+
+release: ## source archive of the last commit, bill of materials of what it installs, SHA256SUMS: in $(BUILD)/release
+	@sh tools/release.sh '$(MAKE)' '$(BUILD)' '$(VERSION)' '$(CC)'
 
 # What a stranger does: install, find it through pkg-config, compile the examples against it, run them.
 check-install: all ## install into a scratch directory and build the examples against it

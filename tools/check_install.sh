@@ -49,6 +49,18 @@ else
     skipped=1
     echo "SKIPPED: cmake is not installed, the CMake package was NOT tried"
 fi
+# The bill of materials has each installed file, with the hash that it has here, and no other.
+"$make" -s BUILD="$build" CC="$cc" PREFIX="$tmp/usr" sbom > "$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+python3 -c '
+import json, sys
+for one in json.load(sys.stdin)["components"]:
+    if one["type"] == "file":
+        print(one["hashes"][0]["content"] if "hashes" in one else one["properties"][0]["value"], one["name"])
+' < "$build/cuvet.cdx.json" | sort > "$tmp/listed"
+{ find "$tmp/usr" -type f -exec sha256sum {} + | sed 's/  / /'; find "$tmp/usr" -type l -printf '%l %p\n'; } | sort > "$tmp/installed"
+[ -s "$tmp/listed" ] && cmp -s "$tmp/listed" "$tmp/installed" ||
+    { diff "$tmp/listed" "$tmp/installed" | head -n 20; echo "the bill of materials is not what install writes"; exit 1; }
+n=$((n + 1))
 units=$tmp/usr/lib/systemd/user
 grep -qx "ExecStart=$tmp/usr/bin/cuvet serve --require-sandbox" "$units/cuvet.service" || { echo "$units/cuvet.service names another command"; exit 1; }
 # What lies beside the installed files is somebody else's, and stays.

@@ -22,6 +22,7 @@ BROKEN = HOSTILE / "CV-FATBIN-014.fatbin"
 def test_hello_and_counters(server: str) -> None:
     with cuvet.Worker(server) as worker:
         assert (worker.mode, worker.version) == ("fork", cuvet.__version__) and worker.cage
+        assert {"mode", "cage", "version"} == set(cuvet.Worker.__annotations__) <= vars(worker).keys()  # what is documented is there
         before = worker.counters()["answered"]
         worker.scan(b"")
         assert worker.counters()["answered"] == before + 1

@@ -361,7 +361,7 @@ def an_input_that_takes_the_worker_over():
     good = (CUBIN, write(code, "good.cubin", d))
     for how in ("1", "persistent"):
         for thing, text in (("crash", "worker lost: signal 11"), ("exit", "worker (lost|protocol)"), ("code", "worker lost"), ("nonsense", "worker (lost|protocol)"),
-                            ("close", "worker protocol"), ("write", "worker lost: signal 31")):
+                            ("close", "worker protocol"), ("fork", "worker lost: signal 31"), ("write", "worker lost: signal 31")):
             if (how, thing) == ("1", "close"):
                 continue  # the process that forked it has the channel, too: it is the deadline that ends it
             run = isolated(["-arch=sm_90"], (CUBIN, write(code, "plant:" + thing, d)), good, how=how, worker="worker_planted")

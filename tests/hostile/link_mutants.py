@@ -8,11 +8,12 @@ it takes, and whether kernels are missing from a result that was given out. With
 the reference linker, one process each.
 
   link_mutants.py --server build/tests/link_server --each 3000 [--asan] [--out ours.json]
+  link_mutants.py --server "build/tests/worker_client persistent $PWD/build/cuvet-worker"      by caged workers
   link_mutants.py --nvlink /usr/local/cuda/bin/nvlink --each 3000 --out nvlink.json
   link_mutants.py --show ours.json nvlink.json          the table of docs/evidence/link.md
 
 The exit code is 1 when cuvet crashed, hung, ended in an internal error, refused without a reason, or gave out a result
-without a kernel of its inputs.
+without a kernel of its inputs; or when the server ends badly, as worker_client does that counted a job without an answer.
 """
 import argparse
 import collections
@@ -323,6 +324,11 @@ class Ours:
         how = "ok" if status == STATUS_OK else "internal" if status == self.internal else "refused" if said else "silent"
         return Answer(how, status, (low | high << 32) / 1e9, said, image)
 
+    def end(self):
+        """Its exit code, once it has nothing more to do."""
+        self.process.stdin.close()
+        return self.process.wait()
+
 
 class Reference:
     name = "nvlink"
@@ -360,12 +366,13 @@ class Reference:
 # ---- counting ------------------------------------------------------------------------------------------------------------
 
 def judge(answer, wanted):
-    """What became of one link. dropped: given out with fewer kernels than the undamaged objects have."""
+    """What became of one link. dropped: given out with fewer kernels than the undamaged objects have, without a word; left_out:
+    the same, and said: where an input is a file, one that is no device code any more is passed over as host code is."""
     if answer.end != "ok":
         return answer.end
     got = collections.Counter(kernels(answer.out))
     if sum(got.values()) < sum(wanted.values()):
-        return "dropped"
+        return "left_out" if "left-out" in answer.said else "dropped"
     return "linked" if not wanted - got else "renamed"
 
 
@@ -397,7 +404,7 @@ def run_object(linker, files, row, spec, args):
     return result
 
 
-ENDS = ["linked", "renamed", "refused", "dropped", "silent", "internal", "crash", "hang"]
+ENDS = ["linked", "renamed", "refused", "left_out", "dropped", "silent", "internal", "crash", "hang"]
 
 
 def show(paths):
@@ -459,6 +466,10 @@ def main():
         print("%-7s %s" % (linker.name, " ".join("%s %d" % (e, total[e]) for e in ENDS)), flush=True)
         if linker.name == "cuvet":
             bad = +collections.Counter({e: total[e] for e in ("dropped", "silent", "internal", "crash", "hang")})
+            code = linker.end()
+            if code:
+                print("%s ended with %d" % (path, code))
+                bad["server"] += 1
     return 1 if bad else 0
 
 

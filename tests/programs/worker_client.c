@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Has workers link what it is sent: the same words on standard input and output as link_server, so that
- * tests/hostile/link_mutants.py drives both. At the end it says on standard error what the workers counted.
+ * tests/hostile/link_mutants.py drives both. At the end it says on standard error what the workers counted,
+ * and ends badly when a job was not answered or a worker had to be started again.
  *
  *   worker_client persistent|fork PROGRAM */
 #include <cuvet/worker.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#define WORKERS 1u
 #define OBJECTS 8u
 #define MOST    (32u << 20)
 #define SAID    1024u
@@ -66,19 +68,31 @@ static cuvet_job *job_of(cuvet_workers *workers, const client_head *head)
     return job;
 }
 
+static uint32_t say_word(char *said, uint32_t len, const char *word)
+{
+    size_t count = strlen(word);
+
+    if (len + count + 1 >= SAID)
+        return len;
+    memcpy(said + len, word, count);
+    said[len + count] = ' ';
+    return len + (uint32_t)count + 1;
+}
+
+/* The rules of errors, and inputs without device code, which a link goes on without. */
 static uint32_t said_in(const cuvet_job *job, char *said)
 {
     cuvet_job_finding finding = { .size = sizeof(finding) };
+    cuvet_event event = { .size = sizeof(event) };
     uint32_t len = 0;
 
     for (uint64_t i = 0; cuvet_job_get_finding(job, i, &finding) == CUVET_OK; i++) {
-        size_t count = strlen(finding.rule);
-
-        if (finding.severity != CUVET_ERROR || len + count + 1 >= SAID)
-            continue;
-        memcpy(said + len, finding.rule, count);
-        len += (uint32_t)count;
-        said[len++] = ' ';
+        if (finding.severity == CUVET_ERROR)
+            len = say_word(said, len, finding.rule);
+    }
+    for (uint64_t i = 0; cuvet_job_get_event(job, i, &event) == CUVET_OK; i++) {
+        if (event.kind == CUVET_EVENT_NO_DEVICE_CODE)
+            len = say_word(said, len, "left-out");
     }
     return len;
 }
@@ -128,6 +142,7 @@ int main(int argc, char **argv)
     must(argc == 3, "worker_client persistent|fork PROGRAM");
     options.mode = strcmp(argv[1], "fork") == 0 ? CUVET_WORKER_FORK : CUVET_WORKER_PERSISTENT;
     options.program = argv[2];
+    options.workers = WORKERS;
     must(cuvet_workers_open(&options, &workers) == CUVET_OK, argv[2]);
     while (get(&head, sizeof(head)) && head.count <= OBJECTS)
         run(workers, &head);
@@ -140,5 +155,5 @@ int main(int argc, char **argv)
                   (unsigned long long)counters.deadline, (unsigned long long)counters.memory,
                   (unsigned long long)counters.protocol, (unsigned long long)counters.started);
     cuvet_workers_close(workers);
-    return EXIT_SUCCESS;
+    return counters.answered == counters.jobs && counters.started == WORKERS ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -86,7 +86,7 @@ class Worker:
     """ "fork" or "persistent"."""
     cage: str
     """What the cage of the workers consists of."""
-    library: str
+    version: str
     """Version of the library there."""
 
     def __init__(self, address: Union[str, "os.PathLike[str]", socket.socket], timeout: Optional[float] = None) -> None:
