@@ -7,10 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-bool cli_inventory_spend(cli_inventory *inventory, const cli_kernel *kernel)
+/* What stands around a name, and what it grows to. */
+static bool put_kernel(cli_inventory *inventory, const cli_inventory_kernel *kernel)
 {
-    /* What stands around a name, and what it grows to. */
-    return cli_printing_spend(&inventory->printing, 512 + 4 * (uint64_t)kernel->name.n);
+    if (!cli_printing_spend(&inventory->printing, 512 + 4 * (uint64_t)kernel->name.n))
+        return false;
+    inventory->form->kernel(inventory, kernel);
+    inventory->kernel = kernel->number;
+    return true;
 }
 
 static void begin_package(cli_inventory *inventory, const cli_session *session)
@@ -41,22 +45,72 @@ static void on_begin(void *user, const cli_session *session)
     cli_printing_begin(&inventory->printing, session);
 }
 
+static void put_kernels(cli_inventory *inventory, const cli_inside *inside, const cli_fingerprint *parts)
+{
+    for (size_t i = 0; inside->has && i < inside->use.n_kernels; i++) {
+        size_t section = inside->use.kernel[i].function;
+        cli_digest print;
+        const cli_inventory_kernel kernel = { .name = inside->use.kernel[i].name,
+                                              .number = i + 1,
+                                              .print = section > 0 && parts->count > 0 ? &print : NULL,
+                                              .function = &inside->use.function[section] };
+
+        cli_fingerprint_function(parts, section, &print);
+        if (!put_kernel(inventory, &kernel))
+            break;
+    }
+}
+
+static bool put_entry(void *user, cuvet_bytes name, const cli_digest *digest)
+{
+    cli_inventory *inventory = user;
+    const cli_inventory_kernel kernel = { .name = name, .number = inventory->kernel + 1, .print = digest };
+
+    return put_kernel(inventory, &kernel);
+}
+
+static bool no_entry(void *user, cuvet_bytes name, const cli_digest *digest)
+{
+    (void)user;
+    (void)name;
+    (void)digest;
+    return true;
+}
+
+/* PTX is read once for the whole, which is told first, and once for its entries. */
+static void put_piece(cli_inventory *inventory, const cli_session *session, const cuvet_item *item,
+                      const cli_inside *inside)
+{
+    cli_looking *looking = &inventory->looking;
+    cli_fingerprint parts = { .count = 0 };
+    cli_digest print, again;
+    bool text = item->kind == CUVET_K_PTX && inside->unpacked;
+    bool known = text ? cli_fingerprint_text(inside->bytes, looking, session, &print, no_entry, NULL)
+                      : inside->has && cli_fingerprint_read(&parts, inside, looking, session);
+    const cli_inventory_piece piece = { .item = item, .inside = inside, .print = known ? &print : NULL };
+
+    if (known && !text)
+        print = parts.whole;
+    inventory->kernel = 0;
+    inventory->form->begin_piece(inventory, &piece);
+    put_kernels(inventory, inside, &parts);
+    if (text && known)
+        (void)cli_fingerprint_text(inside->bytes, looking, session, &again, put_entry, inventory);
+    inventory->form->end_piece(inventory, inventory->kernel);
+    cli_fingerprint_free(&parts);
+}
+
 static void on_member(void *user, const cli_session *session, const cuvet_item *item)
 {
     cli_inventory *inventory = user;
-    cli_fingerprint print = { .count = 0 };
     cli_inside inside;
-    const cli_inventory_piece piece = { .item = item, .inside = &inside, .print = &print };
 
     begin_file(inventory, session);
     inventory->piece++;
     cli_inside_look(&inside, &inventory->looking, session, item);
     cli_printing_piece(&inventory->printing, session, inside.bytes.n);
-    if (inside.has)
-        (void)cli_fingerprint_read(&print, &inside, &inventory->looking, session);
-    inventory->form->piece(inventory, &piece);
+    put_piece(inventory, session, item, &inside);
     cli_record_flush(&inventory->record, stdout);
-    cli_fingerprint_free(&print);
     cli_inside_leave(&inside);
     inventory->rc = cli_worse(inventory->rc,
                               cli_printing_end(&inventory->printing, session, &item->where, "its kernels"));

@@ -17,6 +17,7 @@ typedef struct cli_inventory {
     uint64_t n_files, n_packages;  /* begun; numbers are from 1 */
     bool in_package, in_file;      /* begun, and not ended */
     uint64_t piece;                /* number in its file */
+    uint64_t kernel;               /* number in its piece, of the last one */
     cli_looking looking;
     cli_printing printing;
     /* of SPDX */
@@ -39,23 +40,30 @@ typedef struct cli_inventory_file {
 typedef struct cli_inventory_piece {
     const cuvet_item *item;
     const cli_inside *inside;
-    const cli_fingerprint *print;
+    const cli_digest *print; /* of what it does; NULL: it is not known */
 } cli_inventory_piece;
+
+/* A kernel of a device ELF, or an entry of PTX. */
+typedef struct cli_inventory_kernel {
+    cuvet_bytes name;
+    uint64_t number;              /* in its piece, from 1 */
+    const cli_digest *print;      /* NULL: it is not known */
+    const cli_function *function; /* NULL: of PTX */
+} cli_inventory_kernel;
 
 typedef struct cli_inventory_form {
     const char *name; /* of --format */
     void (*begin)(cli_inventory *inventory);
     void (*begin_package)(cli_inventory *inventory);
     void (*begin_file)(cli_inventory *inventory);
-    void (*piece)(cli_inventory *inventory, const cli_inventory_piece *piece);
+    void (*begin_piece)(cli_inventory *inventory, const cli_inventory_piece *piece);
+    void (*kernel)(cli_inventory *inventory, const cli_inventory_kernel *kernel);
+    void (*end_piece)(cli_inventory *inventory, uint64_t kernels);
     void (*end_file)(cli_inventory *inventory, const cli_inventory_file *file);
     void (*end_package)(cli_inventory *inventory, const char *name, uint64_t entries);
     void (*end)(cli_inventory *inventory);
 } cli_inventory_form;
 
 extern const cli_inventory_form cli_cyclonedx, cli_spdx;
-
-/** What may be said of a kernel is said; false: no more of this piece. */
-bool cli_inventory_spend(cli_inventory *inventory, const cli_kernel *kernel);
 
 #endif

@@ -73,29 +73,27 @@ static void begin_component(cli_inventory *inventory)
     cli_record_open(&inventory->record, "components", '[');
 }
 
-static void put_kernel(cli_inventory *inventory, const cli_inventory_piece *piece, size_t number)
+static void put_kernel(cli_inventory *inventory, const cli_inventory_kernel *kernel)
 {
     cli_record *record = &inventory->record;
-    const cli_kernel *kernel = &piece->inside->use.kernel[number];
-    const cli_function *function = &piece->inside->use.function[kernel->function];
-    cli_digest print;
+    const cli_function *function = kernel->function;
     char ref[96];
 
-    snprintf(ref, sizeof(ref), "file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%zu", inventory->n_files,
-             inventory->piece, number + 1);
+    snprintf(ref, sizeof(ref), "file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%" PRIu64, inventory->n_files,
+             inventory->piece, kernel->number);
     cli_record_open(record, NULL, '{');
     cli_record_string(record, "type", "library");
     cli_record_string(record, "bom-ref", ref);
     cli_record_bytes(record, "name", kernel->name.p, kernel->name.n);
     cli_record_open(record, "properties", '[');
-    if (kernel->function > 0 && piece->print->count > 0) {
-        cli_fingerprint_function(piece->print, kernel->function, &print);
-        put_digest(record, "cuvet:fingerprint", &print);
+    if (kernel->print)
+        put_digest(record, "cuvet:fingerprint", kernel->print);
+    if (function) {
+        put_number(record, "cuvet:registers", function->registers);
+        put_number(record, "cuvet:stack", function->stack);
+        put_number(record, "cuvet:shared", function->shared);
+        put_number(record, "cuvet:local", function->local);
     }
-    put_number(record, "cuvet:registers", function->registers);
-    put_number(record, "cuvet:stack", function->stack);
-    put_number(record, "cuvet:shared", function->shared);
-    put_number(record, "cuvet:local", function->local);
     cli_record_close(record, ']');
     cli_record_close(record, '}');
 }
@@ -119,12 +117,12 @@ static void put_piece_properties(cli_record *record, const cli_inventory_piece *
     put_number(record, "cuvet:offset", item->payload_off);
     put_number(record, "cuvet:errors", item->errors);
     put_number(record, "cuvet:warnings", item->warnings);
-    if (piece->print->count > 0)
-        put_digest(record, "cuvet:fingerprint", &piece->print->whole);
+    if (piece->print)
+        put_digest(record, "cuvet:fingerprint", piece->print);
     cli_record_close(record, ']');
 }
 
-static void put_piece(cli_inventory *inventory, const cli_inventory_piece *piece)
+static void begin_piece(cli_inventory *inventory, const cli_inventory_piece *piece)
 {
     cli_record *record = &inventory->record;
     char path[CLI_PATH_CAP], ref[64];
@@ -139,12 +137,13 @@ static void put_piece(cli_inventory *inventory, const cli_inventory_piece *piece
         put_hash(record, &piece->inside->digest);
     put_piece_properties(record, piece);
     cli_record_open(record, "components", '[');
-    for (size_t i = 0; piece->inside->has && i < piece->inside->use.n_kernels &&
-                       cli_inventory_spend(inventory, &piece->inside->use.kernel[i]);
-         i++)
-        put_kernel(inventory, piece, i);
-    cli_record_close(record, ']');
-    cli_record_close(record, '}');
+}
+
+static void end_piece(cli_inventory *inventory, uint64_t kernels)
+{
+    (void)kernels;
+    cli_record_close(&inventory->record, ']');
+    cli_record_close(&inventory->record, '}');
 }
 
 static void end_component(cli_inventory *inventory, const char *type, const char *ref, const char *name)
@@ -196,7 +195,9 @@ const cli_inventory_form cli_cyclonedx = { .name = "cyclonedx",
                                            .begin = begin,
                                            .begin_package = begin_component,
                                            .begin_file = begin_component,
-                                           .piece = put_piece,
+                                           .begin_piece = begin_piece,
+                                           .kernel = put_kernel,
+                                           .end_piece = end_piece,
                                            .end_file = end_file,
                                            .end_package = end_package,
                                            .end = end };

@@ -94,22 +94,22 @@ static void put_checksum(cli_inventory *inventory, const cli_digest *digest)
 }
 
 /* "fingerprint=…; registers=40" */
-static void put_kernel(cli_inventory *inventory, const cli_inventory_piece *piece, size_t number)
+static void put_kernel(cli_inventory *inventory, const cli_inventory_kernel *kernel)
 {
-    const cli_kernel *kernel = &piece->inside->use.kernel[number];
-    const cli_function *function = &piece->inside->use.function[kernel->function];
+    const cli_function *function = kernel->function;
     char id[ID_CAP], hash[CLI_SHA256_CAP] = "NONE", text[256];
-    cli_digest print;
 
-    if (kernel->function > 0 && piece->print->count > 0) {
-        cli_fingerprint_function(piece->print, kernel->function, &print);
-        cli_digest_text(&print, hash);
-    }
-    snprintf(text, sizeof(text),
-             "fingerprint=%s; registers=%" PRIu32 "; stack=%" PRIu32 "; shared=%" PRIu64 "; local=%" PRIu64,
-             hash, function->registers, function->stack, function->shared, function->local);
-    snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%zu", inventory->n_files,
-             inventory->piece, number + 1);
+    if (kernel->print)
+        cli_digest_text(kernel->print, hash);
+    if (function)
+        snprintf(text, sizeof(text),
+                 "fingerprint=%s; registers=%" PRIu32 "; stack=%" PRIu32 "; shared=%" PRIu64
+                 "; local=%" PRIu64,
+                 hash, function->registers, function->stack, function->shared, function->local);
+    else
+        snprintf(text, sizeof(text), "fingerprint=%s", hash);
+    snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%" PRIu64, inventory->n_files,
+             inventory->piece, kernel->number);
     begin_element(inventory, id, "LIBRARY");
     cli_record_bytes(&inventory->record, "name", kernel->name.p, kernel->name.n);
     cli_record_string(&inventory->record, "comment", text);
@@ -123,8 +123,8 @@ static void put_comment(cli_inventory *inventory, const cli_inventory_piece *pie
 
     cli_arch_text(item, arch, sizeof(arch));
     cli_producer_text(&item->producer, producer, sizeof(producer));
-    if (piece->print->count > 0)
-        cli_digest_text(&piece->print->whole, hash);
+    if (piece->print)
+        cli_digest_text(piece->print, hash);
     snprintf(text, sizeof(text),
              "kind=%s; architecture=%s; producer=%s; compression=%s; stored=%" PRIu64 "; size=%" PRIu64
              "; offset=%" PRIu64 "; fingerprint=%s; errors=%" PRIu64 "; warnings=%" PRIu64,
@@ -134,24 +134,23 @@ static void put_comment(cli_inventory *inventory, const cli_inventory_piece *pie
     cli_record_string(&inventory->record, "comment", text);
 }
 
-static void put_piece(cli_inventory *inventory, const cli_inventory_piece *piece)
+static void begin_piece(cli_inventory *inventory, const cli_inventory_piece *piece)
 {
-    const cli_inside *inside = piece->inside;
     char id[ID_CAP], path[CLI_PATH_CAP];
-    size_t count = 0;
 
     cli_path(&piece->item->where, path, sizeof(path));
     snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64 "-piece-%" PRIu64, inventory->n_files, inventory->piece);
     begin_element(inventory, id, "FILE");
     cli_record_string(&inventory->record, "name", *path ? path : "file");
-    if (inside->unpacked)
-        put_checksum(inventory, &inside->digest);
+    if (piece->inside->unpacked)
+        put_checksum(inventory, &piece->inside->digest);
     put_comment(inventory, piece);
     cli_record_close(&inventory->record, '}');
-    while (inside->has && count < inside->use.n_kernels &&
-           cli_inventory_spend(inventory, &inside->use.kernel[count]))
-        put_kernel(inventory, piece, count++);
-    keep(inventory, (uint32_t)count);
+}
+
+static void end_piece(cli_inventory *inventory, uint64_t kernels)
+{
+    keep(inventory, (uint32_t)kernels);
 }
 
 static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
@@ -280,7 +279,9 @@ const cli_inventory_form cli_spdx = { .name = "spdx",
                                       .begin = begin,
                                       .begin_package = begin_package,
                                       .begin_file = begin_file,
-                                      .piece = put_piece,
+                                      .begin_piece = begin_piece,
+                                      .kernel = put_kernel,
+                                      .end_piece = end_piece,
                                       .end_file = end_file,
                                       .end_package = end_package,
                                       .end = end };

@@ -93,8 +93,10 @@ def as_list_tells_it():
         equal(hashes, [m["sha256"]] if "sha256" in m else [], m["path"])
         equal((props["kind"], props.get("architecture"), props["compression"], int(props["stored"]), int(props["size"]), int(props["offset"])),
               (m["kind"], m["arch"], m["compression"], m["stored_size"], m["size"], m["payload_offset"]), m["path"])
-        equal("fingerprint" in props, m["kind"] == "elf", m["path"])
+        equal("fingerprint" in props, m["kind"] in ("elf", "ptx"), m["path"])
     kernels = [c for c in by_cyclonedx(bom) if "registers" in c[3]]
+    entries = [(c[0][-1], c[0][-2]) for c in by_cyclonedx(bom) if len(c[0]) > 2 and set(c[3]) == {"fingerprint"}]
+    equal([e[0] for e in entries if e[1] == "fatbin[0]/entry[7]"], ["_Z5plainPi"] * (2 if opens_packages() else 1))
     wanted = [(m["path"] or "file", k, f["registers"], f["shared"]) for m in members for k in m.get("kernel_names", []) for f in m["functions"] if f["name"] == k]
     equal([(name[-2], name[-1], int(p["registers"]), int(p["shared"])) for name, _, _, p in kernels], wanted)
     assert len(kernels) > 5, kernels
@@ -132,11 +134,12 @@ def files_and_packages():
 @test
 def same_fingerprint_as_diff():
     diff = cuvet("diff", "--format=ndjson", HOST, MULTI)
-    fresh = {(o["code"], o["name"]): o["new"][0]["fingerprint"] for o in diff.objects("diff_kernel") if o["state"] == "new" and o["code"].startswith("sm_")}
+    fresh = {(o["code"], o["name"]): o["new"][0]["fingerprint"] for o in diff.objects("diff_kernel") if o["state"] == "new"}
     found = {}
     for component in inventory("cyclonedx", MULTI)[1]["components"][0]["components"]:
         for kernel in component["components"]:
             found[(properties(component)["architecture"], kernel["name"])] = properties(kernel)["fingerprint"]
+    assert any(code.startswith("compute_") for code, _ in fresh), fresh
     assert fresh and fresh.items() <= found.items(), (fresh, found)
     # Lines of the source are not code.
     prints = [properties(inventory("cyclonedx", sample("plain.sm_90%s.cubin" % more))[1]["components"][0]["components"][0])["fingerprint"] for more in ("", ".lineinfo", ".g")]
