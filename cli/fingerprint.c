@@ -555,13 +555,14 @@ static bool name_of_entry(cuvet_bytes line, cuvet_bytes *name)
 bool cli_fingerprint_text(cuvet_bytes text, cli_looking *looking, const cli_session *session,
                           cli_digest *whole, cli_entry_fn *each, void *user)
 {
-    text_reading reading = { text.p, text.p ? text.p + text.n : NULL,
-                             text.n == 0 || !memmem(text.p, text.n, "/*", 2) };
+    text_reading reading = { .comments = true };
     struct sha256_ctx all, own;
     cuvet_bytes line, name = { NULL, 0 };
 
     if (!cli_looking_spend(looking, session, text.n))
         return false;
+    if (text.p)
+        reading = (text_reading){ text.p, text.p + text.n, !memmem(text.p, text.n, "/*", 2) };
     sha256_init(&all);
     sha256_init(&own);
     while (next_line(&reading, &line)) {
