@@ -206,7 +206,7 @@ def what_a_file_does_is_one_answer():
             counters = c.ask({"do": "counters"})[0]["counters"]
             equal([counters[n] for n in ("lost", "deadline", "memory", "answered")], [4, 1, 1, 6] if caged else [2, 1, 0, 3])
     if not caged:
-        raise Skip("SKIPPED: leak, fork and write: a build with a sanitizer has no cage around the worker")
+        raise Skip("leak, fork and write: a build with a sanitizer has no cage around the worker")
 
 
 @contextlib.contextmanager
@@ -222,7 +222,7 @@ def as_user(uid):
 @test
 def another_user_is_hung_up_on():
     if os.geteuid() != 0:
-        raise Skip("SKIPPED: clients of another user: only root can be one")
+        raise Skip("clients of another user: only root can be one")
     nobody = 65534
     for args, served in (((), False), (("--allow-uid", str(nobody + 1)), False), (("--allow-uid", str(nobody)), True)):
         with server(*args) as (path, _):
