@@ -2,7 +2,7 @@
 /* Does what is shipped have what it is said to have, and nothing that it may not? Of each file, or of each
  * package as a whole. */
 #include "check/policy.h"
-#include "inside.h"
+#include "fingerprint.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -97,10 +97,16 @@ static void look_at_item(check_run *run, const cuvet_item *item, const char *whe
 /* A name with its end. */
 static void look_at_kernel(check_run *run, cuvet_bytes name, const char *where)
 {
-    char text[CLI_TEXT_CAP + 1];
+    char text[CHECK_TEXT_MOST + 1];
 
-    snprintf(text, sizeof(text), "%.*s", (int)(name.n < CLI_TEXT_CAP ? name.n : CLI_TEXT_CAP),
-             (const char *)name.p);
+    if (name.n > CHECK_TEXT_MOST) {
+        check_add_problem(&run->subject, CHECK_UNREAD, "the name of a kernel is too long for a pattern",
+                          where);
+        return;
+    }
+    if (name.n > 0)
+        memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
     (void)check_fits(run->policy.kernels_required, text, run->seen);
     if (check_fits(run->policy.kernels_forbidden, text, NULL))
         check_add_problem(&run->subject, CHECK_KERNEL_FORBIDDEN, text, where);
@@ -129,29 +135,37 @@ static void look_at_sections(check_run *run, const cli_inside *inside, const cha
         check_add_problem(&run->subject, CHECK_SOURCES, "line information", where);
 }
 
-/* A directive at the beginning of a line: ".file" of PTX names a source, ".section" has debug information. */
-static bool has_directive(cuvet_bytes text, const char *directive)
+/* Wherever it stands, and be it in a comment: nothing may pass. */
+static bool has_word(cuvet_bytes text, const char *word)
 {
-    size_t len = strlen(directive);
-    const uint8_t *end = text.p + text.n;
-
-    for (const uint8_t *at = text.p; at && (size_t)(end - at) >= len; at++) {
-        while (at < end && (*at == ' ' || *at == '\t'))
-            at++;
-        if ((size_t)(end - at) >= len && memcmp(at, directive, len) == 0)
-            return true;
-        at = memchr(at, '\n', (size_t)(end - at));
-        if (!at)
-            break;
-    }
-    return false;
+    return text.n > 0 && memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-static void look_at_text(check_run *run, cuvet_bytes text, const char *where)
+typedef struct check_entry {
+    check_run *run;
+    const char *where;
+} check_entry;
+
+static bool on_entry(void *user, cuvet_bytes name, const cli_digest *digest)
 {
-    if (run->policy.no_sources && has_directive(text, ".file"))
+    const check_entry *entry = user;
+
+    (void)digest;
+    look_at_kernel(entry->run, name, entry->where);
+    return true;
+}
+
+static void look_at_text(check_run *run, const cli_session *session, cuvet_bytes text, const char *where)
+{
+    check_entry entry = { run, where };
+    cli_digest digest;
+
+    if (!cli_fingerprint_text(text, &run->looking, session, &digest, on_entry, &entry))
+        check_add_problem(&run->subject, CHECK_UNREAD, "its entries are not known", where);
+    if (run->policy.no_sources &&
+        (has_word(text, ".file") || has_word(text, ".loc\t") || has_word(text, ".loc ")))
         check_add_problem(&run->subject, CHECK_SOURCES, "line information", where);
-    if (run->policy.no_debug && has_directive(text, ".section"))
+    if (run->policy.no_debug && (has_word(text, ".debug_") || has_word(text, "@@DWARF")))
         check_add_problem(&run->subject, CHECK_DEBUG, "debug information", where);
 }
 
@@ -167,7 +181,7 @@ static void look_inside(check_run *run, const cli_session *session, const cuvet_
     if (inside.has)
         look_at_sections(run, &inside, where);
     if (item->kind == CUVET_K_PTX && inside.unpacked)
-        look_at_text(run, inside.bytes, where);
+        look_at_text(run, session, inside.bytes, where);
     cli_inside_leave(&inside);
 }
 
@@ -183,11 +197,19 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
 {
     check_run *run = user;
 
-    if (diag->severity == CUVET_NOTE)
+    bool waived, closed = cli_is_closed(diag);
+
+    if (diag->severity == CUVET_NOTE && !closed)
+        return;
+    waived = check_waived(&run->policy, session->in->name, diag) ||
+             check_known(&run->policy, session->in->name, diag);
+    if (closed && !waived)
+        check_add_problem(&run->subject, CHECK_UNREAD, "packed, and not opened",
+                          session->in->what == CLI_ENTRY ? session->in->name : "");
+    if (closed)
         return;
     run->told++;
-    run->waived += check_waived(&run->policy, session->in->name, diag) ||
-                   check_known(&run->policy, session->in->name, diag);
+    run->waived += waived;
 }
 
 static void on_member(void *user, const cli_session *session, const cuvet_item *item)
@@ -202,6 +224,8 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
         add_code(run, item);
     if (run->inside && (item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN))
         look_inside(run, session, item, where);
+    else if (run->inside && item->kind != CUVET_K_FATBIN)
+        check_add_problem(&run->subject, CHECK_UNREAD, cuvet_kind_name(item->kind), where);
 }
 
 /* ---- what is wrong ---- */

@@ -128,6 +128,8 @@ static void put_changes(const cli_kernel_seen *before, const cli_kernel_seen *af
     put_number("shared", before->shared, after->shared, &sep);
     put_number("local", before->local, after->local, &sep);
     put_number("barriers", before->barriers, after->barriers, &sep);
+    if (cli_digest_known(&before->machine) && cli_digest_order(&before->machine, &after->machine) == 0)
+        printf("%sthe same machine code", sep);
 }
 
 static void show_kernel(void *user, const cli_diff_code *at, cli_diff_state state, const cli_diff_run *before,
@@ -241,6 +243,9 @@ static void kernel_uses(const char *key, const cli_contents *contents, const cli
         cli_digest_text(&kernel->print, hash);
         cli_record_open(&record, NULL, '{');
         cli_record_string(&record, "fingerprint", hash);
+        cli_digest_text(&kernel->machine, hash);
+        if (cli_digest_known(&kernel->machine))
+            cli_record_string(&record, "machine_code", hash);
         cli_record_u64(&record, "registers", kernel->registers);
         cli_record_u64(&record, "stack", kernel->stack);
         cli_record_u64(&record, "shared", kernel->shared);

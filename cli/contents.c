@@ -108,8 +108,10 @@ static bool add_kernel(cli_contents *contents, const cli_inside *inside, const c
     seen->local = function->local;
     /* What has no code of its own is what its file is. */
     seen->print = print->whole;
-    if (print->count > 0 && kernel->function > 0)
+    if (print->count > 0 && kernel->function > 0) {
         cli_fingerprint_function(print, kernel->function, &seen->print);
+        seen->machine = print->section[kernel->function];
+    }
     return true;
 }
 
@@ -330,9 +332,7 @@ static void add_closed(cli_contents *contents, const cli_session *session)
 
 void cli_contents_finding(cli_contents *contents, const cuvet_diag *diag)
 {
-    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
-
-    contents->closed = contents->closed || (rule && strcmp(rule->id, "CV-FILE-002") == 0);
+    contents->closed = contents->closed || cli_is_closed(diag);
 }
 
 bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result)

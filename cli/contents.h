@@ -10,8 +10,9 @@
 
 typedef struct cli_kernel_seen {
     cuvet_bytes name;
-    const char *code; /* of its piece */
-    cli_digest print; /* of its function; zeros: it is not known */
+    const char *code;   /* of its piece */
+    cli_digest print;   /* of its function; zeros: it is not known */
+    cli_digest machine; /* of its section of code alone; zeros: there is none */
     uint32_t registers, stack, barriers;
     uint64_t shared, local;
 } cli_kernel_seen;

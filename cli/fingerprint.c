@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "fingerprint.h"
+#include "fingerprint_int.h"
 
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What looking at a record costs, besides the bytes of its name. */
 #define RECORD_WORK 24
@@ -19,7 +18,8 @@ typedef struct print_reading {
     const cli_inside *inside;
     cli_looking *looking;
     const cli_session *session;
-    uint64_t symbols;  /* section of the symbols; 0: none */
+    uint64_t symbols; /* section of the symbols; 0: none */
+    cli_path_hash hash;
     cli_digest *moved; /* by section: its relocations */
     cli_digest *named; /* by section: its name */
     cli_digest *whole; /* of everything that counts */
@@ -29,53 +29,9 @@ typedef struct print_reading {
     bool full; /* out of memory */
 } print_reading;
 
-/* ---- bytes ---- */
-
-static void add_bytes(struct sha256_ctx *sha, const void *bytes, size_t size)
-{
-    if (size > 0)
-        sha256_update(sha, size, bytes);
-}
-
-/* Little endian, whatever machine this is. */
-static void add_number(struct sha256_ctx *sha, uint64_t value)
-{
-    uint8_t bytes[8];
-
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        bytes[i] = (uint8_t)(value >> (8 * i) & UINT8_MAX);
-    sha256_update(sha, sizeof(bytes), bytes);
-}
-
-static void add_text(struct sha256_ctx *sha, cuvet_bytes text)
-{
-    add_number(sha, text.n);
-    add_bytes(sha, text.p, text.n);
-}
-
-static void finish(struct sha256_ctx *sha, cli_digest *out)
-{
-    sha256_digest(sha, sizeof(out->byte), out->byte);
-}
-
 static bool spend(const print_reading *reading, uint64_t count)
 {
     return cli_looking_spend(reading->looking, reading->session, count);
-}
-
-static bool begins_with(cuvet_bytes name, const char *text)
-{
-    return name.n >= strlen(text) && memcmp(name.p, text, strlen(text)) == 0;
-}
-
-/* Names of what is internal to a source file have a hash of its path. */
-static void add_name(struct sha256_ctx *sha, cuvet_bytes name)
-{
-    char plain[CLI_PLAIN_CAP];
-
-    if (cli_plain_name(name, plain))
-        name = (cuvet_bytes){ (const uint8_t *)plain, name.n };
-    add_text(sha, name);
 }
 
 /* ---- what names something ---- */
@@ -102,7 +58,7 @@ static bool add_symbol(print_reading *reading, struct sha256_ctx *sha, uint64_t 
     }
     if (!spend(reading, RECORD_WORK + symbol.name.n))
         return false;
-    add_name(sha, symbol.name);
+    add_name(sha, &reading->hash, symbol.name);
     add_number(sha, symbol.value);
     add_home(reading, sha, symbol.shndx);
     return true;
@@ -165,16 +121,19 @@ static bool add_attributes(print_reading *reading, struct sha256_ctx *sha, const
     return true;
 }
 
-static bool add_capsule(print_reading *reading, struct sha256_ctx *sha, const cuvet_elf_section *section)
+/* A capsule, or entries of unified functions and variables; what is behind the last record as well. */
+static bool add_table(print_reading *reading, struct sha256_ctx *sha, const cuvet_elf_section *section)
 {
+    cuvet_section_content content = cuvet_section_get_content(section);
     cuvet_record record = { .size = sizeof(record) };
     uint64_t pos = 0;
 
-    if (cuvet_table_next(CUVET_CONTENT_CAPSULE, section->body, &pos, &record) != CUVET_OK) {
-        add_text(sha, section->body);
-        return spend(reading, section->body.n);
-    }
-    return add_record(reading, sha, &record, section->link);
+    while (cuvet_table_next(content, section->body, &pos, &record) == CUVET_OK)
+        if (!add_record(reading, sha, &record, section->link ? section->link : reading->symbols))
+            return false;
+    if (pos < section->body.n)
+        add_text(sha, (cuvet_bytes){ section->body.p + pos, section->body.n - (size_t)pos });
+    return spend(reading, section->body.n);
 }
 
 /* What is loaded, and attributes and capsules; debug information, notes, tables of names and call graphs are
@@ -183,15 +142,15 @@ static bool counts(const cuvet_elf_section *section)
 {
     switch (cuvet_section_get_content(section)) {
     case CUVET_CONTENT_ATTRIBUTES:
+    case CUVET_CONTENT_COMPAT:
+    case CUVET_CONTENT_UNIFIED:
     case CUVET_CONTENT_CAPSULE: return true;
     case CUVET_CONTENT_DATA:
     case CUVET_CONTENT_NOBITS: return (section->flags & SHF_ALLOC) != 0;
-    case CUVET_CONTENT_COMPAT:
     case CUVET_CONTENT_NOTES:
     case CUVET_CONTENT_CALLGRAPH:
     case CUVET_CONTENT_PROTOTYPES:
     case CUVET_CONTENT_REL_ACTIONS:
-    case CUVET_CONTENT_UNIFIED:
     case CUVET_CONTENT_FRAMES:
     case CUVET_CONTENT_SYMBOLS:
     case CUVET_CONTENT_RELOCATIONS:
@@ -205,7 +164,8 @@ static bool add_content(print_reading *reading, struct sha256_ctx *sha, const cu
 {
     switch ((int)cuvet_section_get_content(section)) {
     case CUVET_CONTENT_ATTRIBUTES: return add_attributes(reading, sha, section);
-    case CUVET_CONTENT_CAPSULE: return add_capsule(reading, sha, section);
+    case CUVET_CONTENT_UNIFIED:
+    case CUVET_CONTENT_CAPSULE: return add_table(reading, sha, section);
     default: add_text(sha, section->body); return spend(reading, section->body.n);
     }
 }
@@ -354,11 +314,33 @@ static void put_together(print_reading *reading)
 
 /* ---- the whole ---- */
 
+/* All names of symbols: those of sections have their names from them. */
+static bool note_hashes(print_reading *reading)
+{
+    const cli_inside *inside = reading->inside;
+    cuvet_elf_symbol symbol = { .size = sizeof(symbol) };
+
+    for (uint64_t i = 1; reading->symbols && cuvet_elf_get_symbol(inside->ctx, inside->elf, reading->symbols,
+                                                                  i, &symbol) == CUVET_OK;
+         i++) {
+        if (!spend(reading, RECORD_WORK + symbol.name.n))
+            return false;
+        cli_note_hashes(&reading->hash, symbol.name);
+    }
+    return true;
+}
+
 static bool read_names(print_reading *reading)
 {
     const cli_inside *inside = reading->inside;
     cuvet_elf_section section = { .size = sizeof(section) };
 
+    for (uint64_t i = 1; i < reading->print->count; i++)
+        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) == CUVET_OK) {
+            if (!spend(reading, section.name.n))
+                return false;
+            cli_note_hashes(&reading->hash, section.name);
+        }
     for (uint64_t i = 1; i < reading->print->count; i++) {
         struct sha256_ctx sha;
 
@@ -366,9 +348,37 @@ static bool read_names(print_reading *reading)
             !spend(reading, RECORD_WORK + section.name.n))
             return false;
         sha256_init(&sha);
-        add_name(&sha, section.name);
+        add_name(&sha, &reading->hash, section.name);
         finish(&sha, &reading->named[i]);
     }
+    return true;
+}
+
+/* Form and machine. Of the flags all but which section the notes are in. */
+static bool read_header(print_reading *reading)
+{
+    cuvet_elf_header header = { .size = sizeof(header) };
+    cuvet_field field = { .size = sizeof(field) };
+    cuvet_field_pos pos = { 0 };
+    struct sha256_ctx sha;
+    cli_digest digest;
+
+    if (cuvet_elf_get_header(reading->inside->ctx, reading->inside->elf, &header) != CUVET_OK)
+        return false;
+    sha256_init(&sha);
+    add_number(&sha, header.marks & CUVET_ELF_32BIT);
+    add_number(&sha, header.osabi);
+    add_number(&sha, header.abiversion);
+    add_number(&sha, header.type);
+    add_number(&sha, header.machine);
+    add_number(&sha, header.sm);
+    while (cuvet_eflags_next(&header, &pos, &field) == CUVET_OK)
+        if (strcmp(field.name, "note section") != 0) {
+            add_text(&sha, (cuvet_bytes){ (const uint8_t *)field.name, strlen(field.name) });
+            add_number(&sha, field.value);
+        }
+    finish(&sha, &digest);
+    keep_whole(reading, &digest);
     return true;
 }
 
@@ -378,8 +388,8 @@ static bool read_all(print_reading *reading)
     const uint64_t count = reading->print->count;
     cuvet_elf_section section = { .size = sizeof(section) };
 
-    if (!read_names(reading) ||
-        cuvet_elf_get_symtab(inside->ctx, inside->elf, 0, &reading->symbols) != CUVET_OK)
+    if (cuvet_elf_get_symtab(inside->ctx, inside->elf, 0, &reading->symbols) != CUVET_OK ||
+        !note_hashes(reading) || !read_names(reading) || !read_header(reading))
         return false;
     for (uint64_t i = 1; i < count; i++) {
         if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
@@ -449,145 +459,4 @@ void cli_fingerprint_free(cli_fingerprint *print)
     free(print->section);
     free(print->owned);
     *print = (cli_fingerprint){ .count = 0 };
-}
-
-/* ---- PTX ---- */
-
-typedef struct text_reading {
-    const uint8_t *at, *end;
-    bool comments; /* what follows two slashes is one: there are no comments of several lines */
-} text_reading;
-
-/* The next line without its blanks and its comment; empty ones are passed over. In a line with a text two
- * slashes may be a part of it. */
-static bool next_line(text_reading *reading, cuvet_bytes *line)
-{
-    while (reading->at < reading->end) {
-        const uint8_t *first = reading->at;
-        const uint8_t *stop = memchr(first, '\n', (size_t)(reading->end - first));
-        const uint8_t *comment = NULL;
-
-        stop = stop ? stop : reading->end;
-        reading->at = stop < reading->end ? stop + 1 : stop;
-        if (reading->comments && !memchr(first, '"', (size_t)(stop - first)))
-            comment = memmem(first, (size_t)(stop - first), "//", 2);
-        stop = comment ? comment : stop;
-        while (first < stop && (*first == ' ' || *first == '\t' || *first == '\r'))
-            first++;
-        while (stop > first && (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\r'))
-            stop--;
-        *line = (cuvet_bytes){ first, (size_t)(stop - first) };
-        if (line->n > 0)
-            return true;
-    }
-    return false;
-}
-
-/* A directive with its blank; .loc is no .local. */
-static bool is_directive(cuvet_bytes line, const char *name)
-{
-    size_t len = strlen(name);
-
-    return begins_with(line, name) && line.n > len && (line.p[len] == ' ' || line.p[len] == '\t');
-}
-
-/* From a place on: is there none of these characters? */
-static bool is_without(cuvet_bytes line, size_t from, const char *chars)
-{
-    for (size_t i = from; i < line.n; i++)
-        if (line.p[i] == 0 || strchr(chars, line.p[i]))
-            return false;
-    return true;
-}
-
-/* A line that only tells where code comes from: nothing that could be an instruction stands in it. */
-static bool tells(cuvet_bytes line)
-{
-    size_t quotes = 0, last = 0;
-
-    if (is_directive(line, ".loc"))
-        return is_without(line, strlen(".loc"), ".;:{}\"");
-    for (size_t i = 0; i < line.n && quotes < 2; i++)
-        if (line.p[i] == '"') {
-            quotes++;
-            last = i + 1;
-        }
-    return is_directive(line, ".file") && quotes == 2 && is_without(line, last, ".;:{}\"");
-}
-
-/* Debug information, to its brace, behind which nothing stands. False: it is not like that, and is text as
- * everything. */
-static bool skip_debug(text_reading *reading, cuvet_bytes line)
-{
-    text_reading ahead = *reading;
-
-    if (!is_directive(line, ".section") || !memmem(line.p, line.n, ".debug_", strlen(".debug_")))
-        return false;
-    do {
-        const uint8_t *brace = memchr(line.p, '}', line.n);
-
-        if (brace && brace != line.p + line.n - 1)
-            return false;
-        if (brace) {
-            *reading = ahead;
-            return true;
-        }
-    } while (next_line(&ahead, &line));
-    return false;
-}
-
-/* "…entry NAME(" */
-static bool name_of_entry(cuvet_bytes line, cuvet_bytes *name)
-{
-    const uint8_t *at = memmem(line.p, line.n, ".entry", strlen(".entry")), *end = line.p + line.n, *stop;
-
-    if (!at)
-        return false;
-    at += strlen(".entry");
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    for (stop = at; stop < end && *stop != '(' && *stop != ' ' && *stop != '{'; stop++)
-        continue;
-    *name = (cuvet_bytes){ at, (size_t)(stop - at) };
-    return name->n > 0;
-}
-
-bool cli_fingerprint_text(cuvet_bytes text, cli_looking *looking, const cli_session *session,
-                          cli_digest *whole, cli_entry_fn *each, void *user)
-{
-    text_reading reading = { .comments = true };
-    struct sha256_ctx all, own;
-    cuvet_bytes line, name = { NULL, 0 };
-
-    if (!cli_looking_spend(looking, session, text.n))
-        return false;
-    if (text.p)
-        reading = (text_reading){ text.p, text.p + text.n, !memmem(text.p, text.n, "/*", 2) };
-    sha256_init(&all);
-    sha256_init(&own);
-    while (next_line(&reading, &line)) {
-        cuvet_bytes entry;
-
-        if (tells(line) || skip_debug(&reading, line))
-            continue;
-        add_name(&all, line);
-        if (name_of_entry(line, &entry)) {
-            name = entry;
-            sha256_init(&own);
-        }
-        if (name.n == 0)
-            continue;
-        add_name(&own, line);
-        /* A function ends where its brace stands alone, and the line is not indented. */
-        if (line.n == 1 && *line.p == '}' && (line.p == text.p || line.p[-1] == '\n')) {
-            cli_digest digest;
-
-            finish(&own, &digest);
-            if (!each(user, name, &digest))
-                return false;
-            name.n = 0;
-        }
-    }
-    finish(&all, whole);
-    return true;
 }

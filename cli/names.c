@@ -102,23 +102,60 @@ static const char *behind_mark(const char *at, const char *end, const char *mark
     return end - at >= 2 && at[0] == '_' && at[1] == '_' ? at + 2 : NULL;
 }
 
-bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP])
+/* Each hash in a text: calls with where it is. */
+typedef void hash_fn(void *user, size_t at);
+
+static bool each_hash(cuvet_bytes text, hash_fn *each, void *user)
 {
-    const char *first = (const char *)name.p, *end = first + name.n;
+    const char *first = (const char *)text.p, *end = first + text.n;
     bool any = false;
 
-    if (name.n < HASH_DIGITS || name.n > CLI_PLAIN_CAP)
+    if (text.n < HASH_DIGITS)
         return false;
-    for (const char *at = memchr(first, '_', name.n); at; at = memchr(at + 1, '_', (size_t)(end - at - 1)))
+    for (const char *at = memchr(first, '_', text.n); at; at = memchr(at + 1, '_', (size_t)(end - at - 1)))
         for (size_t i = 0; i < sizeof(MARKS) / sizeof(MARKS[0]); i++) {
             const char *hash = behind_mark(at, end, MARKS[i]);
 
             if (!hash || !is_hash(hash, end))
                 continue;
-            if (!any)
-                memcpy(out, first, name.n);
             any = true;
-            memset(out + (hash - first), '0', HASH_DIGITS);
+            each(user, (size_t)(hash - first));
         }
     return any;
+}
+
+typedef struct hash_seen {
+    cli_path_hash *hash;
+    cuvet_bytes text;
+} hash_seen;
+
+static void note_hash(void *user, size_t at)
+{
+    hash_seen *seen = user;
+    cli_path_hash *hash = seen->hash;
+
+    if (hash->any && memcmp(hash->digits, seen->text.p + at, HASH_DIGITS) != 0)
+        hash->several = true;
+    hash->any = true;
+    memcpy(hash->digits, seen->text.p + at, HASH_DIGITS);
+}
+
+void cli_note_hashes(cli_path_hash *hash, cuvet_bytes text)
+{
+    hash_seen seen = { hash, text };
+
+    (void)each_hash(text, note_hash, &seen);
+}
+
+static void blank_hash(void *user, size_t at)
+{
+    memset((char *)user + at, '0', HASH_DIGITS);
+}
+
+bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP])
+{
+    if (name.n < HASH_DIGITS || name.n > CLI_PLAIN_CAP)
+        return false;
+    memcpy(out, name.p, name.n);
+    return each_hash(name, blank_hash, out);
 }

@@ -159,6 +159,11 @@ static bool take_option(cli_args *args, const cli_option_info *option, const cha
 
     if (value && !choice_ok(option->arg, value))
         return wrong_choice(option, value);
+    /* The one before would ask for nothing any more. */
+    if (args->set[option->id] && (option->id == CLI_O_POLICY_FILE || option->id == CLI_O_BASELINE)) {
+        cli_complain(NULL, "--%s is given twice", option->name);
+        return false;
+    }
     args->set[option->id] = true;
     args->value[option->id] = value;
     if (option->id != CLI_O_JOBS)

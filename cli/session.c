@@ -54,6 +54,13 @@ static void amounts_to(session_current *current, cuvet_verdict verdict, int rc)
         current->result.rc = cli_worse(current->result.rc, rc);
 }
 
+bool cli_is_closed(const cuvet_diag *diag)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+
+    return rule && strcmp(rule->id, "CV-FILE-002") == 0;
+}
+
 /* What is said louder than a note is a finding, also where the verdict by itself is only "unsupported". */
 static cuvet_verdict verdict_of(const cuvet_diag *diag)
 {

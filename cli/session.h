@@ -67,6 +67,8 @@ struct cli_session {
     struct cli_pool *pool; /* NULL: one after the other */
 };
 
+/** Does it say that a file is packed, and was not opened? */
+bool cli_is_closed(const cuvet_diag *diag);
 /** Is an input that ended like this one to be shown to somebody who asked for findings only? */
 bool cli_is_finding(const cli_result *result);
 /** Run over all operands. @return the exit code, standard output not yet flushed. */
@@ -90,8 +92,14 @@ void cli_arch_text(const cuvet_item *item, char *out, size_t cap);
 void cli_release_text(uint32_t version, char *out, size_t cap);
 #define CLI_PLAIN_CAP 4096
 /** A name without the hash of the path of its source file, which names of what is internal to it have: zeros
- *  in its place, as long as the name. @return false: it has none, or is too long; nothing was written */
+ *  in its place, as long as the name. @return false: it has none, or is too long */
 bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP]);
+/* The hashes of a piece: with several, two names may differ by them alone. */
+typedef struct cli_path_hash {
+    char digits[8];
+    bool any, several;
+} cli_path_hash;
+void cli_note_hashes(cli_path_hash *hash, cuvet_bytes text);
 /** Tool and version, "ptxas 12.8"; "" when unknown. */
 void cli_producer_text(const cuvet_producer *producer, char *out, size_t cap);
 void cli_path(const cuvet_path *path, char *out, size_t cap);

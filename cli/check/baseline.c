@@ -8,7 +8,7 @@
 
 /* Bytes of a baseline. */
 #define FILE_MOST (UINT64_C(64) << 20)
-#define KEY_CAP   (4 * CLI_TEXT_CAP + CLI_PATH_CAP + 96)
+#define KEY_CAP   CLI_SHA256_CAP
 
 static int by_text(const void *left, const void *right)
 {
@@ -18,9 +18,10 @@ static int by_text(const void *left, const void *right)
 static void make_key(char key[KEY_CAP], const char *rule, const char *file, const char *path)
 {
     const char *inner = strstr(file, "!/");
+    char place[CLI_SHA256_CAP];
 
-    file = inner ? inner : file;
-    snprintf(key, KEY_CAP, "%.64s\n%.*s\n%s", rule, (int)(4 * CLI_TEXT_CAP), file, path);
+    cli_fingerprint_of(path, inner ? inner : file, place);
+    cli_fingerprint_of(rule, place, key);
 }
 
 static bool keep_key(check_policy *policy, const char *key)
@@ -103,12 +104,19 @@ int check_baseline_load(const char *path, check_policy *policy)
 bool check_known(const check_policy *policy, const char *file, const cuvet_diag *diag)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
-    char key[KEY_CAP], path[CLI_PATH_CAP], name[4 * CLI_TEXT_CAP + 64], *at = key;
+    char key[KEY_CAP], path[CLI_PATH_CAP], *at = key, *name;
+    bool known;
 
     if (policy->n_known == 0 || !rule)
         return false;
     cli_path(&diag->where, path, sizeof(path));
-    cli_escape(file, strlen(file), CLI_JSON_CAP, name, sizeof(name));
+    /* As NDJSON has it. */
+    name = malloc(4 * CLI_JSON_CAP + 64);
+    if (!name)
+        return cli_json_failed();
+    cli_escape(file, strlen(file), CLI_JSON_CAP, name, 4 * CLI_JSON_CAP + 64);
     make_key(key, rule->id, name, path);
-    return bsearch(&at, policy->known, policy->n_known, sizeof(*policy->known), by_text) != NULL;
+    known = bsearch(&at, policy->known, policy->n_known, sizeof(*policy->known), by_text) != NULL;
+    free(name);
+    return known;
 }

@@ -55,6 +55,9 @@ uint32_t check_take_kind(const char *word)
 
 /* ---- problems ---- */
 
+/* Of a file or package. */
+enum { PROBLEMS_MOST = 1000 };
+
 const char *check_rule_id(check_rule rule)
 {
     static const char *const ID[] = {
@@ -86,6 +89,14 @@ void check_add_problem(check_subject *subject, check_rule rule, const char *text
             list[i].count++;
             return;
         }
+    if (subject->n_problems >= PROBLEMS_MOST) {
+        rule = CHECK_UNREAD;
+        text = "more is wrong than is told";
+        where = "";
+        for (size_t i = 0; i < subject->n_problems; i++)
+            if (list[i].rule == rule && strcmp(list[i].text, text) == 0)
+                return;
+    }
     if (subject->n_problems == subject->cap_problems) {
         size_t cap = subject->cap_problems ? 2 * subject->cap_problems : 16;
 

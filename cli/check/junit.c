@@ -71,15 +71,17 @@ static void add_case(const check_subject *subject)
 
 static void end(int rc)
 {
+    /* What failed as a whole is no success, whatever its cases say, and neither is nothing. */
+    bool failed = rc > CLI_X_FINDINGS || n_cases == 0;
+
     if (fclose(cases) != 0)
         (void)cli_json_failed();
-    /* What failed as a whole is no success, whatever its cases say. */
     printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"cuvet check\" "
            "tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\">\n",
-           n_cases + (rc > CLI_X_FINDINGS), n_failures, rc > CLI_X_FINDINGS);
+           n_cases + failed, n_failures, failed);
     if (text)
         fputs(text, stdout);
-    if (rc > CLI_X_FINDINGS)
+    if (failed)
         printf("    <testcase classname=\"cuvet check\" name=\"the run\">\n      <error message=\"exit code "
                "%d\"/>\n    </testcase>\n",
                rc);

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Bytes of a text that a pattern is held against. */
-#define TEXT_MOST 4096
-
 typedef struct policy_loading {
     check_policy *policy;
     bool wrong;
@@ -384,7 +381,7 @@ bool check_fits(const json_t *patterns, const char *text, bool *seen)
     bool fits = false;
 
     for (size_t i = 0; i < check_n_patterns(patterns) && (seen || !fits); i++) {
-        bool now = strlen(text) <= TEXT_MOST && fnmatch(check_pattern(patterns, i), text, 0) == 0;
+        bool now = strlen(text) <= CHECK_TEXT_MOST && fnmatch(check_pattern(patterns, i), text, 0) == 0;
 
         fits = fits || now;
         if (seen && now)
@@ -397,7 +394,7 @@ bool check_fits(const json_t *patterns, const char *text, bool *seen)
 
 static bool is_of(const char *pattern, const char *text)
 {
-    return !pattern || (strlen(text) <= TEXT_MOST && fnmatch(pattern, text, 0) == 0);
+    return !pattern || (strlen(text) <= CHECK_TEXT_MOST && fnmatch(pattern, text, 0) == 0);
 }
 
 bool check_waived(check_policy *policy, const char *file, const cuvet_diag *diag)

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #define CHECK_POLICY_SCHEMA "cuvet-policy/1"
+#define CHECK_TEXT_MOST     4096                /* bytes of a text that a pattern is held against */
 #define CHECK_POLICY_MOST   (UINT64_C(1) << 20) /* bytes of a file, and of its JSON */
 
 /* A finding that does not count. Borrowed from the file; NULL: any. */

@@ -23,7 +23,9 @@
 static const char SCRIPT[] =
     "import json, sys\n"
     "try:\n"
-    "    import tomllib\n"
+    "    import resource, tomllib\n"
+    "    resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))\n"
+    "    resource.setrlimit(resource.RLIMIT_CPU, (10, 10))\n"
     "    out = json.dumps({'policy': tomllib.load(sys.stdin.buffer)}, default=str, allow_nan=False)\n"
     "except ImportError:\n"
     "    out = json.dumps({'error': 'TOML needs Python 3.11 or later; a policy in JSON needs none'})\n"
@@ -36,6 +38,15 @@ static void *fail(const char *path, const char *why, int code, int *rc)
     cli_complain(path, "%s", why);
     *rc = code;
     return NULL;
+}
+
+/* What a parser says may have bytes of the file in it. */
+static void complain(const char *path, const char *place, const char *why)
+{
+    char escaped[4 * 256 + 1];
+
+    cli_escape(why, strlen(why), 256, escaped, sizeof(escaped));
+    cli_complain(path, "no policy: %s%s", place, escaped);
 }
 
 /* From 'from' to its end, at most so many bytes, and none of them later than the deadline; terminated. NULL:
@@ -138,7 +149,7 @@ static json_t *take_answer(const char *path, const char *text, size_t size, int 
     if (policy)
         json_incref(policy);
     else
-        cli_complain(path, "no policy: %s", error ? error : "what reads TOML wrote something else");
+        complain(path, "", error ? error : "what reads TOML wrote something else");
     json_decref(answer);
     *rc = CLI_X_USAGE;
     return policy;
@@ -192,7 +203,10 @@ static json_t *read_json(const char *path, const char *text, size_t size, int *r
     json_t *policy = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 
     if (!policy) {
-        cli_complain(path, "no policy: line %d, column %d: %s", error.line, error.column, error.text);
+        char place[64];
+
+        snprintf(place, sizeof(place), "line %d, column %d: ", error.line, error.column);
+        complain(path, place, error.text);
         *rc = CLI_X_USAGE;
     }
     return policy;

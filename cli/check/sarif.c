@@ -8,6 +8,7 @@
 #include <string.h>
 
 static json_t *results;
+static bool any; /* file or package */
 
 static bool begin(void)
 {
@@ -92,6 +93,7 @@ static void add_result(const check_subject *subject, check_rule rule)
 
 static void add_subject(const check_subject *subject)
 {
+    any = true;
     for (check_rule rule = CHECK_ARCHITECTURE; rule < CHECK_N_RULES; rule++)
         for (size_t i = 0; i < subject->n_problems; i++)
             if (subject->problem[i].rule == rule) {
@@ -118,10 +120,11 @@ static json_t *rule_list(void)
 
 static void end(int rc)
 {
-    json_t *log = json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:[{s:b,s:i}],s:o}]}", "$schema",
-                            CLI_SARIF_SCHEMA, "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet",
-                            "version", cuvet_version(), "rules", rule_list(), "invocations",
-                            "executionSuccessful", rc <= CLI_X_FINDINGS, "exitCode", rc, "results", results);
+    json_t *log =
+        json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:[{s:b,s:i}],s:o}]}", "$schema", CLI_SARIF_SCHEMA,
+                  "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet", "version", cuvet_version(),
+                  "rules", rule_list(), "invocations", "executionSuccessful", any && rc <= CLI_X_FINDINGS,
+                  "exitCode", rc, "results", results);
 
     if (!log || !cli_json_ok()) {
         cli_complain(NULL, "out of memory; no SARIF log is printed");

@@ -106,6 +106,10 @@ def what_a_loader_reads_counts():
         other[at] = to
         r, whole, codes = diff(write(data), write(bytes(other)), "--fail-on=code")
         equal((r.rc, whole["result"], [o["pieces"]["same_code"] for o in codes.values()]), (FINDINGS, "code", [0]), what)
+        if what == "attribute":
+            assert "_Z5plainPi  the same machine code\n" in cuvet("diff", write(data), write(bytes(other))).out
+            (k,) = r.objects("diff_kernel")
+            equal((k["old"][0]["machine_code"] == k["new"][0]["machine_code"], k["old"][0]["fingerprint"] == k["new"][0]["fingerprint"]), (True, False))
     # Options with which a member is to be compiled.
     fatbin = read("lto-options.fatbin")
     (claim,) = [o for o in cuvet("map", "--format=ndjson", write(fatbin)).objects("claim") if o["owner"] == "option block"]
@@ -141,12 +145,20 @@ def text_without_what_is_said_about_it():
             PTX + '\t.file\t1 "a.cu"\n\t.section\t.debug_str\n\t{\n.b8 1,2\n\t}\n', PTX.replace("71b411a3", "0b51c0de"), PTX.replace("\n", "\r\n")]
     other = [PTX.replace("7;", "8;"), PTX.replace("room[16]", "room[32]"), PTX.replace("\tmov", "\t.loc 1 7 3 add.u32 a, b, c;\n\tmov"), PTX.replace("a_cu", "b_cu"),
              PTX.replace("\tmov.u64 \t%rd1, 7;", "/* // */ mov.u64 %rd1, 7;").replace("// */", "// */ trap;"), PTX.replace("\tmov", '\t.section .debug_str { } trap;\n\tmov'),
-             PTX + '\t.pragma "//"; trap;\n']
+             PTX + '\t.pragma "//"; trap;\n',
+             PTX.replace("\tmov", "\t.loc 1 7 3 bra L1\n;\n\tmov"), PTX.replace("\tmov", "\t.loc 1 7 3\n; trap;\n\tmov"), PTX.replace("\tmov", '\t.file 1 "a" trap\n\tmov')]
     for results, texts in (("metadata", same), ("code", other)):
         for text in texts:
             r, whole, codes = diff(write(PTX.encode()), write(text.encode()))
             assert whole["result"] == results or (results == "code" and whole["result"] == "lost"), (text, r.out)
             equal(codes["compute_90"]["kernels"]["same"] == 2, results == "metadata" or "pragma" in text, (text, r.out))
+    # Names that differ by the hash alone are two where both are there.
+    calls = [PTX + "".join("\t.extern .func _INTERNAL_%s_f;\n" % h for h in ("aaaaaaaa", "bbbbbbbb")) + "\tcall _INTERNAL_%s_f;\n" % h for h in ("aaaaaaaa", "bbbbbbbb")]
+    equal(diff(write(calls[0].encode()), write(calls[1].encode()))[1]["result"], "code")
+    # An entry that is written in another way is known, or the whole is not.
+    for text in (PTX.replace("one(\n", "\none(\n"), PTX.replace("}\n.visible", "} .visible")):
+        r, whole, _ = diff(write(text.encode()), write(text[:text.index(".entry __nv")].encode()), "--fail-on=lost")
+        equal(r.rc, FINDINGS, text)
     r, whole, codes = diff(write(PTX.encode()), write(PTX[:PTX.index(".visible .entry __nv")].encode()), "--fail-on=lost")
     equal((r.rc, whole["result"], codes["compute_90"]["kernels"]), (FINDINGS, "lost", {"same": 1, "changed": 0, "lost": 1, "new": 0}))
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet check --policy: each key asks for something, a wrong one ends the run, and what is suppressed is no more than what was meant."""
 import datetime
+import gzip
 import io
 import json
 import os
 import subprocess
 import sys
+import time
 import xml.dom.minidom
 import zipfile
 
@@ -43,7 +45,7 @@ def each_key_asks():
             (dict(require={"architectures": ["sm_80", "sm_86", "compute_121"]}), MULTI, [("architecture", "sm_86"), ("architecture", "compute_121")]),
             (dict(require={"architectures": ["sm_80", "compute_90"]}), MULTI, []),
             (dict(require={"kernels": ["_Z5plain*", "nothing?", "*"]}), MULTI, [("kernel-missing", "nothing?")]),
-            (dict(require={"kernels": ["*"]}), sample("plain.ptx"), [("kernel-missing", "*")]),
+            (dict(require={"kernels": ["*"]}), sample("plain.ptx"), []), (dict(forbid={"kernels": ["*"]}), sample("plain.ptx"), [("kernel-forbidden", "_Z5plainPi")]),
             (dict(forbid={"kinds": ["ptx", "bitcode"]}), MULTI, [("kind", "ptx")]),
             (dict(forbid={"kernels": ["*Pi", "x"]}), MULTI, [("kernel-forbidden", "_Z5plainPi")]),
             (dict(forbid={"debug": True}), debug, [("debug", "debug information")]), (dict(forbid={"debug": True}), lines, []), (dict(forbid={"debug": False}), debug, []),
@@ -58,6 +60,35 @@ def each_key_asks():
             (dict(findings={"unsupported": True}), THIN, [("verdict", "unsupported")]), (dict(findings={"unsupported": False}), THIN, []),
             ({}, MULTI, [])):
         equal(problems(policy(**keys), file), wrong, keys)
+
+
+@test
+def what_cannot_be_looked_into_does_not_pass():
+    unread = lambda found: [text for rule, text in found if rule == "unread"]
+    for keys in ({"kernels": ["x"]}, {"debug": True}, {"sources": True}):
+        equal(unread(problems(policy(forbid=keys), sample("lto.fatbin"))), ["lto-ir"], keys)
+    equal(problems(policy(forbid={"kinds": ["ptx"]}), sample("lto.fatbin")), [])
+    # Packed, and not opened
+    for data in (gzip.compress(read("multi.fatbin"))[:40], b"PK\3\4" + bytes(40), b"BZh91AY&SY" + bytes(30)):
+        r, (o,) = check(policy(forbid={"kinds": ["ptx"]}), write(data))
+        equal((r.rc, [p["rule"] for p in o["problems"]]), (FINDINGS, ["unread"]), data[:4])
+        equal(check(policy(suppress=[{"rule": "CV-FILE-002", "reason": "a test of somebody"}]), write(data))[0].rc, CLEAN, data[:4])
+    # However the words are written
+    head = "//\n.version 8.0\n.target sm_90\n.address_size 64\n"
+    for text in ("/**/.file 1 \"a.cu\"\n", ".visible .func f() { .loc 1 2 3\nret; }\n", "\r.file 1 \"a.cu\"\r", "@@DWARF .byte 1\n", "/**/ .section .debug_str { }\n"):
+        assert problems(policy(forbid={"sources": True, "debug": True}), write((head + text).encode())), text
+    for text, fit in ((".entry a() { ret; }\n", True), (".entry\na() { ret; }\n", False), ("/* x */ .visible .entry\ta ( )\n  {\nret;\n  }\n", True)):
+        found = problems(policy(forbid={"kernels": ["a"]}), write((head + text).encode()))
+        assert [r for r, _ in found] == (["kernel-forbidden"] if fit else ["unread"]), (text, found)
+
+
+@test
+def much_that_is_wrong():
+    text = "\n".join([".version 8.0", ".target sm_90", ".address_size 64"] + [".visible .entry k%d()\n{\nret;\n}" % i for i in range(20000)])
+    begun = time.monotonic()
+    r, (o,) = check(policy(forbid={"kernels": ["*"]}), write(text.encode()))
+    equal((r.rc, len(o["problems"]), o["problems"][-1]["text"]), (FINDINGS, 1001, "more is wrong than is told"))
+    assert time.monotonic() - begun < 30
 
 
 @test
@@ -85,7 +116,7 @@ def toml():
     text = open(os.path.join(ROOT, "docs", "policy.md"), encoding="utf-8").read().split("```toml\n")[1].split("```")[0]
     r, (o,) = check(write(text.encode(), "d.toml"), MULTI)
     equal(sorted({p["rule"] for p in o["problems"]}), ["kernel-missing"], r.err)
-    for bad in (b"schema = ", b"[require\n", b"a = 1\na = 2\n", b"a = [" * 5000, b"x = inf\n", b"\xff\xfe", b"'''", b"schema = 'cuvet-policy/1'\nsuppress = 2027-01-01\n"):
+    for bad in (b".".join([b"a"] * 20000) + b" = 1\n", b"schema = ", b"[require\n", b"a = 1\na = 2\n", b"a = [" * 5000, b"x = inf\n", b"\xff\xfe", b"'''", b"schema = 'cuvet-policy/1'\nsuppress = 2027-01-01\n"):
         r, found = check(write(bad, "b.toml"), MULTI)
         equal((r.rc, found, "Traceback" in r.err), (USAGE, [], False), bad[:20])
         assert "b.toml" in r.err, r.err
@@ -110,6 +141,7 @@ def a_wrong_policy_ends_the_run():
     d = scratch()
     equal([check(p, MULTI)[0].rc for p in (os.path.join(d, "none"), d, write(b"{" + b" " * (1 << 20), "large", d))], [IO, IO, LIMIT])
     assert "architectures" in check(policy(require={"architecture": ["sm_80"]}), MULTI)[0].err
+    assert "\u202e" not in check(write('{"a": \u202e}'.encode(), "w.json"), MULTI)[0].err
     equal([cuvet("check", "--policy", policy(), *more).rc for more in ([], ["-r", scratch()])], [USAGE, FINDINGS])  # nothing was checked
 
 
@@ -152,6 +184,7 @@ def what_is_suppressed():
         equal((o["ok"], o["verdict"], r.rc, said in r.err), (good, "clean" if good else "malformed", CLEAN if good else FINDINGS, True), (more, r.err))
     # Another rule stays, and so does a finding that is only counted, and a limit.
     equal(check(policy(suppress=[{"rule": "CV-FATBIN-001", "reason": "x"}]), path)[0].rc, FINDINGS)
+    equal(cuvet("check", "--policy", policy(), "--policy", policy(), MULTI).rc, USAGE)
     asked = policy(suppress=[{"rule": rule, "reason": "known"}])
     equal(check(asked, path, more=["--limit=diagnostics=0"])[0].rc, FINDINGS)
     equal(check(asked, path, more=["--limit=members=2"])[0].rc, LIMIT)
@@ -187,6 +220,10 @@ def for_ci_services():
     r = cuvet("check", "--require=sm_80", "--format=junit", MULTI, os.path.join(scratch(), "none"))
     suite = xml.dom.minidom.parseString(r.raw).getElementsByTagName("testsuite")[0]
     equal((r.rc, suite.getAttribute("errors"), len(suite.getElementsByTagName("error"))), (IO, "1", 1))
+    nothing = cuvet("check", "--require=sm_80", "--format=junit", "-r", scratch())
+    equal((nothing.rc, xml.dom.minidom.parseString(nothing.raw).getElementsByTagName("testsuite")[0].getAttribute("errors")), (FINDINGS, "1"))
+    nothing = cuvet("check", "--require=sm_80", "--format=sarif", "-r", scratch())
+    equal(json.loads(nothing.out)["runs"][0]["invocations"][0]["executionSuccessful"], False)
     r = cuvet("check", "--policy", asked, "--format=sarif", MULTI, strange)
     (run,) = json.loads(r.out)["runs"]
     equal([(x["ruleId"], x["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].rsplit("/", 1)[1]) for x in run["results"]],
