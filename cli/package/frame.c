@@ -113,7 +113,7 @@ static bool is_tar(const uint8_t *head, size_t size)
     if (size < TAR_HEADER_BYTES || head[0] == 0 || !octal(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
         return false;
     for (size_t i = 0; i < TAR_HEADER_BYTES; i++)
-        sum += i - TAR_CHECKSUM < TAR_CHECKSUM_BYTES ? ' ' : head[i];
+        sum += i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_CHECKSUM_BYTES ? ' ' : head[i];
     return sum == said;
 }
 

@@ -392,14 +392,35 @@ static package_form look_into(reader *in, package_form stream)
 }
 
 /* Of a filter that it was told to use libarchive forgets why it could not begin; of one that it found itself
- * it knows. */
-static void ask_filter(reader *in, package_seen *seen)
+ * it knows. @return true: it begins, and there is nothing in it; what is longer than that takes may have more
+ * behind its end */
+static bool ask_filter(reader *in, package_form form, package_seen *seen)
 {
-    struct archive *archive = open_package(in, PACKAGE_RPM, PACKAGE_NONE, AS_IT_SAYS);
+    bool marked = form == PACKAGE_LZ4 || form == PACKAGE_SKIPPED;
+    struct archive *archive = open_package(in, marked ? form : PACKAGE_RPM, PACKAGE_NONE, AS_IT_SAYS);
+    struct archive_entry *entry;
+    bool empty = false;
 
-    if (archive && archive_read_open1(archive) < ARCHIVE_WARN)
-        keep_reason(seen, archive, PACKAGE_RPM, PACKAGE_NONE);
+    if (archive && archive_read_support_format_empty(archive) == ARCHIVE_OK) {
+        if (archive_read_open1(archive) < ARCHIVE_WARN)
+            keep_reason(seen, archive, form, PACKAGE_NONE);
+        else
+            empty = in->size <= PACKAGE_HEAD && archive_read_next_header(archive, &entry) == ARCHIVE_EOF &&
+                    archive_errno(archive) == 0 && archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
+    }
     (void)archive_read_free(archive); /* nothing is written by it */
+    return empty;
+}
+
+/* A file without a byte, under the name that libarchive has for what a stream holds. */
+static bool put_nothing(package_seen *seen)
+{
+    static const char NAME[] = "data";
+
+    put_frame(PACKAGE_ENTRY, 0, 0, NAME, strlen(NAME));
+    put_frame(PACKAGE_DONE, 0, 0, NULL, 0);
+    seen->any = true;
+    return true;
 }
 
 /* In all ways that make something of it. */
@@ -414,7 +435,7 @@ static bool send_package(reader *in, package_form form, package_seen *seen)
     if (within != PACKAGE_NONE && !seen->any && !whole)
         whole = send_entries(in, form, PACKAGE_NONE, AS_IT_SAYS, seen);
     if (package_is_stream(form) && !seen->any && !whole)
-        ask_filter(in, seen);
+        whole = ask_filter(in, form, seen) && put_nothing(seen);
     if (form != PACKAGE_ZIP)
         return whole;
     why = package_zip_differs(PACKAGE_IN, (uint64_t)in->size, &at);
