@@ -9,6 +9,7 @@
 #include <cuvet/cuvet.h>
 
 #include <stdio.h>
+#include <string.h>
 
 typedef enum cli_exit {
 #define EXIT(code, name, meaning) CLI_X_##name = (code),
@@ -116,6 +117,14 @@ void cli_suggest_target(cli_suggestion *suggestion);
 void cli_suggest_end(const cli_suggestion *suggestion, const char *before);
 /** An architecture that is none: complain. @return the exit code. */
 int cli_no_target(const char *given);
+
+/** Does it begin with this text? */
+static inline bool cli_begins_with(cuvet_bytes name, const char *text)
+{
+    size_t len = strlen(text);
+
+    return name.n >= len && memcmp(name.p, text, len) == 0;
+}
 
 /* Complaints: "cuvet: <what>: <message>" on standard error; `what` is escaped, NULL leaves it out. */
 /** What complaints begin with from now on, instead of "cuvet: "; not copied. */

@@ -112,11 +112,6 @@ static void look_at_kernel(check_run *run, cuvet_bytes name, const char *where)
         check_add_problem(&run->subject, CHECK_KERNEL_FORBIDDEN, text, where);
 }
 
-static bool begins_with(cuvet_bytes name, const char *text)
-{
-    return name.n >= strlen(text) && memcmp(name.p, text, strlen(text)) == 0;
-}
-
 /* Tables of lines name source files; the rest of debug information names more. */
 static void look_at_sections(check_run *run, const cli_inside *inside, const char *where)
 {
@@ -126,8 +121,8 @@ static void look_at_sections(check_run *run, const cli_inside *inside, const cha
     for (uint64_t i = 1; i < inside->use.count; i++) {
         if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
             return;
-        debug = debug || begins_with(section.name, ".debug_info");
-        sources = sources || begins_with(section.name, ".debug_line");
+        debug = debug || cli_begins_with(section.name, ".debug_info");
+        sources = sources || cli_begins_with(section.name, ".debug_line");
     }
     if (debug && run->policy.no_debug)
         check_add_problem(&run->subject, CHECK_DEBUG, "debug information", where);
@@ -196,7 +191,6 @@ static void on_begin(void *user, const cli_session *session)
 static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
     check_run *run = user;
-
     bool waived, closed = cli_is_closed(diag);
 
     if (diag->severity == CUVET_NOTE && !closed)

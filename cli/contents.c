@@ -140,11 +140,11 @@ static bool add_producer(cli_contents *contents, const cuvet_producer *producer)
     cli_producer_text(producer, text, sizeof(text));
     if (!*text)
         return true;
-    for (size_t i = 0; i < contents->n_producers; i++)
-        if (strcmp(contents->producer[i].name, text) == 0) {
-            contents->producer[i].pieces++;
-            return true;
-        }
+    /* The same in another place is added when all are sorted: there may be as many as pieces. */
+    if (contents->n_producers > 0 && strcmp(contents->producer[contents->n_producers - 1].name, text) == 0) {
+        contents->producer[contents->n_producers - 1].pieces++;
+        return true;
+    }
     list = grow(contents, contents->producer, contents->n_producers, &contents->cap_producers, sizeof(*list));
     if (!list)
         return false;
@@ -192,8 +192,7 @@ static bool add_piece(cli_contents *contents, const cli_session *session, const 
     *piece = &list[contents->n_pieces];
     cli_arch_text(item, code, sizeof(code));
     **piece = (cli_piece_seen){ .code = keep_string(contents, *code ? code : cuvet_kind_name(item->kind)),
-                                .stored = item->stored_size,
-                                .size = item->unpacked_size };
+                                .stored = item->stored_size };
     if (!(*piece)->code)
         return false;
     contents->n_pieces++;
@@ -322,7 +321,7 @@ static void add_closed(cli_contents *contents, const cli_session *session)
         return;
     contents->piece = list;
     list += contents->n_pieces;
-    *list = (cli_piece_seen){ .code = "packed", .stored = source->length, .size = source->length };
+    *list = (cli_piece_seen){ .code = "packed", .stored = source->length };
     if (!cli_digest_source(&list->bytes, source, 0, source->length))
         contents->unread = true;
     contents->n_pieces++;
@@ -365,7 +364,7 @@ bool cli_digest_known(const cli_digest *digest)
     return cli_digest_order(digest, &NONE) != 0;
 }
 
-static int by_name(cuvet_bytes left, cuvet_bytes right)
+int cli_name_order(cuvet_bytes left, cuvet_bytes right)
 {
     size_t common = left.n < right.n ? left.n : right.n;
     int order = common > 0 ? memcmp(left.p, right.p, common) : 0;
@@ -380,7 +379,7 @@ int cli_kernel_order(const cli_kernel_seen *left, const cli_kernel_seen *right)
     int order = strverscmp(left->code, right->code);
 
     if (order == 0)
-        order = by_name(left->name, right->name);
+        order = cli_name_order(left->name, right->name);
     if (order == 0)
         order = cli_digest_order(&left->print, &right->print);
     for (size_t i = 0; order == 0 && i < sizeof(one) / sizeof(one[0]); i++)
@@ -403,7 +402,10 @@ static int piece_order(const void *left, const void *right)
 
 static int named_order(const void *left, const void *right)
 {
-    return strcmp(((const cli_named_seen *)left)->name, ((const cli_named_seen *)right)->name);
+    const cli_named_seen *one = left, *other = right;
+    int order = strcmp(one->name, other->name);
+
+    return order != 0 ? order : cli_digest_order(&one->bytes, &other->bytes);
 }
 
 static void sort(void *list, size_t count, size_t size, int (*order)(const void *, const void *))
@@ -412,12 +414,30 @@ static void sort(void *list, size_t count, size_t size, int (*order)(const void 
         qsort(list, count, size, order);
 }
 
+/* Two entries of one name are one file. @return how many are left */
+static size_t merge(cli_named_seen *list, size_t count)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (left > 0 && strcmp(list[left - 1].name, list[i].name) == 0) {
+            list[left - 1].pieces += list[i].pieces;
+            if (cli_digest_known(&list[i].bytes))
+                chain(&list[left - 1].bytes, &list[i].bytes);
+        } else {
+            list[left++] = list[i];
+        }
+    return left;
+}
+
 void cli_contents_sort(cli_contents *contents)
 {
     sort(contents->kernel, contents->n_kernels, sizeof(*contents->kernel), kernel_order);
     sort(contents->piece, contents->n_pieces, sizeof(*contents->piece), piece_order);
     sort(contents->file, contents->n_files, sizeof(*contents->file), named_order);
     sort(contents->producer, contents->n_producers, sizeof(*contents->producer), named_order);
+    contents->n_files = merge(contents->file, contents->n_files);
+    contents->n_producers = merge(contents->producer, contents->n_producers);
 }
 
 void cli_contents_free(cli_contents *contents)

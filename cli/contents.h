@@ -22,7 +22,7 @@ typedef struct cli_piece_seen {
     /* Both with the options of its header; zeros: there is none. */
     cli_digest bytes; /* SHA-256 of what is unpacked, or of what is stored */
     cli_digest print; /* of a device ELF, and of PTX */
-    uint64_t stored, size;
+    uint64_t stored;
     bool unknown; /* a device ELF without a fingerprint, or a piece without bytes */
     bool matched; /* for whoever compares */
 } cli_piece_seen;
@@ -63,11 +63,12 @@ void cli_contents_finding(cli_contents *contents, const cuvet_diag *diag);
 /** In the sink's end(). @return false: more of this file or package is to come */
 bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result);
 int cli_digest_order(const cli_digest *left, const cli_digest *right);
+int cli_name_order(cuvet_bytes left, cuvet_bytes right);
 /** Not zeros? */
 bool cli_digest_known(const cli_digest *digest);
 /** By code, name, fingerprint, and what it uses. */
 int cli_kernel_order(const cli_kernel_seen *left, const cli_kernel_seen *right);
-/** Sort everything: kernels as above, pieces by code and bytes, the rest by name. */
+/** Sort everything: kernels as above, pieces by code and bytes, the rest by name, each of these once. */
 void cli_contents_sort(cli_contents *contents);
 void cli_contents_free(cli_contents *contents);
 

@@ -81,24 +81,12 @@ static void compare_pieces(cli_contents *before, cli_contents *after, cli_diff_c
 
 /* ---- kernels ---- */
 
-static bool is_same_name(const cli_kernel_seen *left, const cli_kernel_seen *right)
-{
-    return left->name.n == right->name.n && memcmp(left->name.p, right->name.p, left->name.n) == 0;
-}
-
-static int name_order(const cli_kernel_seen *left, const cli_kernel_seen *right)
-{
-    cli_kernel_seen one = { .name = left->name, .code = "" }, other = { .name = right->name, .code = "" };
-
-    return cli_kernel_order(&one, &other);
-}
-
 /* Kernels of one name: an internal one may be in many pieces. */
 static cli_diff_run same_names(const cli_kernel_seen *list, size_t first, size_t end)
 {
     cli_diff_run run = { first, 0 };
 
-    while (first + run.count < end && is_same_name(&list[first], &list[first + run.count]))
+    while (first + run.count < end && cli_name_order(list[first].name, list[first + run.count].name) == 0)
         run.count++;
     return run;
 }
@@ -111,7 +99,7 @@ static bool next_name(const cli_contents *before, const cli_contents *after, con
     size_t one_end = end_of(&at->old_kernels), other_end = end_of(&at->new_kernels);
     int order = one == one_end       ? 1
                 : other == other_end ? -1
-                                     : name_order(&before->kernel[one], &after->kernel[other]);
+                                     : cli_name_order(before->kernel[one].name, after->kernel[other].name);
 
     *left = order <= 0 ? same_names(before->kernel, one, one_end) : (cli_diff_run){ one, 0 };
     *right = order >= 0 && other < other_end ? same_names(after->kernel, other, other_end)

@@ -3,11 +3,6 @@
  * counts as it is. */
 #include "fingerprint_int.h"
 
-static bool begins_with(cuvet_bytes name, const char *text)
-{
-    return name.n >= strlen(text) && memcmp(name.p, text, strlen(text)) == 0;
-}
-
 typedef struct text_reading {
     const uint8_t *at, *end;
     bool comments;          /* what follows two slashes is one: there are no comments of several lines */
@@ -51,7 +46,7 @@ static bool is_directive(cuvet_bytes line, const char *name)
 {
     size_t len = strlen(name);
 
-    return begins_with(line, name) && line.n > len && (line.p[len] == ' ' || line.p[len] == '\t');
+    return cli_begins_with(line, name) && line.n > len && (line.p[len] == ' ' || line.p[len] == '\t');
 }
 
 /* The next word, between blanks and commas; empty: the end. */
@@ -103,7 +98,7 @@ static bool is_place(cuvet_bytes line)
     if (!takes_word(line, &at, "function_name"))
         return false;
     name = next_word(line, &at);
-    return begins_with(name, "$L__info_string") && takes_word(line, &at, "inlined_at") &&
+    return cli_begins_with(name, "$L__info_string") && takes_word(line, &at, "inlined_at") &&
            takes_numbers(line, &at, 3) && at == line.n;
 }
 

@@ -13,16 +13,9 @@ typedef struct resource_reading {
     uint64_t work;
 } resource_reading;
 
-static bool starts_with(cuvet_bytes name, const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return name.n >= len && memcmp(name.p, prefix, len) == 0;
-}
-
 static bool is_name(cuvet_bytes name, const char *text)
 {
-    return name.n == strlen(text) && starts_with(name, text);
+    return name.n == strlen(text) && cli_begins_with(name, text);
 }
 
 static bool is_same_name(cuvet_bytes left, cuvet_bytes right)
@@ -87,13 +80,14 @@ static bool read_section(resource_reading *reading, uint64_t index, const cuvet_
     cli_function *owner =
         section->info > 0 && section->info < resources->count ? &resources->function[section->info] : NULL;
 
-    if (starts_with(section->name, ".text.") && cuvet_section_get_content(section) != CUVET_CONTENT_NOBITS)
+    if (cli_begins_with(section->name, ".text.") &&
+        cuvet_section_get_content(section) != CUVET_CONTENT_NOBITS)
         read_text(&resources->function[index], section);
-    else if (starts_with(section->name, ".nv.constant"))
+    else if (cli_begins_with(section->name, ".nv.constant"))
         return read_constant(resources, section);
-    else if (owner && starts_with(section->name, ".nv.shared."))
+    else if (owner && cli_begins_with(section->name, ".nv.shared."))
         owner->shared = section->length;
-    else if (owner && starts_with(section->name, ".nv.local."))
+    else if (owner && cli_begins_with(section->name, ".nv.local."))
         owner->local = section->length;
     else if (is_name(section->name, ".nv.global") || is_name(section->name, ".nv.global.init"))
         resources->global += section->length;
@@ -250,9 +244,9 @@ static cuvet_status read_all(resource_reading *reading)
         if (cuvet_elf_get_section(reading->ctx, reading->elf, i, &section) != CUVET_OK ||
             !spend_work(reading, section.name.n / 16))
             break;
-        if (starts_with(section.name, ".nv.info"))
+        if (cli_begins_with(section.name, ".nv.info"))
             read_info(reading, section.body,
-                      starts_with(section.name, ".nv.info.") && section.info < reading->resources->count
+                      cli_begins_with(section.name, ".nv.info.") && section.info < reading->resources->count
                           ? &reading->resources->function[section.info]
                           : NULL);
     }

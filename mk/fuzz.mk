@@ -5,8 +5,8 @@
 
 .PHONY: replay-build fuzzers-build fuzz-all
 
-# jansson, which `policy` and `serve` need, is not built with MSan: what it writes would be taken for what nobody wrote.
-FUZZ_NAMES   := $(filter-out $(if $(filter msan,$(MODE)),policy serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
+# jansson and nettle, which `policy`, `print` and `serve` need, are not built with MSan: what they write would be taken for what nobody wrote.
+FUZZ_NAMES   := $(filter-out $(if $(filter msan,$(MODE)),policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
 FUZZ_COMMON  := $(sort $(filter-out fuzz/target_%,$(wildcard fuzz/*.c)))
 FUZZ_COMMON_OBJS := $(FUZZ_COMMON:%.c=$(BUILD)/obj/%.o)
 
@@ -20,14 +20,15 @@ FUZZ_CLI_frames    := frames
 FUZZ_CLI_memberopt := frames
 FUZZ_CLI_package   := package/frame
 FUZZ_CLI_policy    := check/policy check/policy_file check/baseline check/codes names hash number json escape loaded
+FUZZ_CLI_print     := fingerprint_text names hash json escape loaded
 FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
 FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
-$(foreach t,frames memberopt package policy serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+$(foreach t,frames memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that test what stands beside the library.
 FUZZ_MORE_serve := $(WORKER_LIB_OBJS)
-$(foreach t,policy serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
+$(foreach t,policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
 FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import traceback
+import zipfile
 
 ROOT = os.environ.get("CV_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -58,6 +59,20 @@ class Result:
             assert len(set(keys)) == len(keys), "a key twice: " + line[:200]
             found.append(json.loads(line))
         return [o for o in found if kind is None or o["type"] == kind]
+
+
+def package(**files):
+    """A zip file with these entries."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in files.items():
+            z.writestr(name, data)
+    return write(out.getvalue())
+
+
+def needs_packages():
+    if not cuvet("scan", "--format=ndjson", package(a=b"x")).objects("package"):
+        raise Skip("this build opens no packages")
 
 
 def test(f):

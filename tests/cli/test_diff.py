@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet diff: what two releases have that differs; nothing is lost because nobody looked, and nothing is the same that is not known."""
 import gzip
-import io
 import os
 import sys
-import zipfile
 
-from lib_cli import CLEAN, FINDINGS, IO, LIMIT, Skip, USAGE, bad_container, cuvet, equal, main, read, sample, scratch, test, write
+from lib_cli import CLEAN, FINDINGS, IO, LIMIT, Skip, USAGE, bad_container, cuvet, equal, main, needs_packages, package, read, sample, scratch, test, write
 
 MULTI, HOST, LTO = sample("multi.fatbin"), sample("host-plain.so"), sample("lto.fatbin")
 
@@ -197,19 +195,6 @@ def cut(fatbin, number):
     return bytes(out)
 
 
-def package(**files):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
-        for name, data in files.items():
-            z.writestr(name, data)
-    return write(out.getvalue())
-
-
-def needs_packages():
-    if not cuvet("scan", "--format=ndjson", package(a=b"x")).objects("package"):
-        raise Skip("this build opens no packages")
-
-
 @test
 def packages():
     needs_packages()
@@ -223,6 +208,8 @@ def packages():
     r, whole, codes = diff(package(a=multi), package(a=multi, b=multi))
     equal((r.rc, codes["sm_90"]["kernels"], codes["sm_90"]["pieces"]), (FINDINGS, {"same": 1, "changed": 0, "lost": 0, "new": 0}, {"old": 1, "new": 2, "same": 1, "same_code": 0}))
     equal(cuvet("diff", "--fail-on=lost", package(a=multi, b=multi), package(a=multi)).rc, CLEAN)
+    # In another order it is the same file.
+    equal(diff(package(a=multi, b=host), package(b=host, a=multi))[1]["result"], "same")
     # A file is compared with a package as well.
     equal(diff(MULTI, package(a=multi))[1]["result"], "same")
 

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuvet inventory: both forms hold what list and scan tell, each element once and in its place."""
 import hashlib
-import io
 import json
 import os
 import sys
-import zipfile
 
-from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Skip, USAGE, bad_container, cuvet, equal, main, read, sample, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Skip, USAGE, bad_container, cuvet, equal, main, needs_packages, package, read, sample, scratch, test, write
 
 MULTI, HOST, LTO = sample("multi.fatbin"), sample("host-plain.so"), sample("lto.fatbin")
 
@@ -61,14 +59,6 @@ def by_spdx(bom):
     return [(name(e["SPDXID"]), e["primaryPackagePurpose"], [c["checksumValue"] for c in e.get("checksums", [])], comment(e)) for e in bom["packages"]]
 
 
-def package(**files):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
-        for name, data in files.items():
-            z.writestr(name, data)
-    return write(out.getvalue())
-
-
 def opens_packages():
     return bool(cuvet("scan", "--format=ndjson", package(a=b"x")).objects("package"))
 
@@ -115,8 +105,7 @@ def both_forms_say_the_same():
 
 @test
 def files_and_packages():
-    if not opens_packages():
-        raise Skip("this build opens no packages")
+    needs_packages()
     multi = read("multi.fatbin")
     path = package(a=multi, readme=b"hello")
     found = by_cyclonedx(inventory("cyclonedx", HOST, path)[1])

@@ -625,6 +625,20 @@ def make_worker():
     put("worker", "answer-no-text", answer(b""))
 
 
+def make_print():
+    """fuzz/target_print.c: PTX, with what is about it, and names of what is internal"""
+    text = sample("plain.ptx")
+    body = (b".version 8.0\n.target sm_90\n.visible .entry one(\n.param .u64 p\n)\n{\n\t.loc 1 7 3\n\t.loc 1 7 3, function_name $L__info_string0, inlined_at 1 9 3\n"
+            b"\tret; // done\n}\n.entry __nv_static_26__71b411a3_5_a_cu__Z3two() { ret; }\n")
+    put("print", "plain", text)
+    put("print", "lines", body)
+    put("print", "debug", body + b'\t.file\t1 "a.cu"\n\t.file 2 "b.cu", 1689945602, 1232\n\t.section\t.debug_str\n\t{\n.b8 1,2\n\t}\n')
+    put("print", "comments", b"/* // */" + body)
+    put("print", "split", body.replace(b".entry one", b".entry\none").replace(b"3\n", b"3\n;", 1))
+    put("print", "name", b"_ZN36_GLOBAL__N__ca53d707_4_k_cu__Z3allPi6hiddenEPi")
+    put("print", "names", b"__nv_static_25__ca53d707_4_k_cu__Z3allPi__ZN34_INTERNAL_4cc7a5a9_4_k_cu__Z3allPi5valueE")
+
+
 def make_policy():
     """fuzz/target_policy.c: policies as JSON, and lines of an earlier scan"""
     schema = b'"schema":"cuvet-policy/1"'
@@ -741,7 +755,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_policy, make_serve, make_package, make_zip,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_policy, make_print, make_serve, make_package, make_zip,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
