@@ -457,7 +457,8 @@ int cmd_diff(int argc, char **argv)
     rc = cli_demangle_start(&args, &needs.helper);
     if (rc != CLI_X_CLEAN)
         return rc;
-    rc = cli_worse(cli_session_run(&session), run.looking.rc);
+    rc = cli_session_run(&session);
+    rc = cli_worse(rc, run.looking.rc);
     /* What could not be read was said, and is no reason to call its kernels lost. */
     if (run.n_ended == 2 && rc != CLI_X_IO && rc < CLI_X_INTERNAL)
         rc = cli_worse(rc, compare(&run));

@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "known/known.h"
+#include "known/verdicts.h"
 #include "pick.h"
 #include "report.h"
 
 #include <string.h>
+
+static int run_known(cli_session *session, cli_pick *pick, bool json)
+{
+    cli_needs needs = CLI_NO_NEEDS;
+    cli_known *known;
+    int rc = cli_known_start(&known, session, &needs, session->args->value[CLI_O_KNOWN], json);
+
+    if (rc != CLI_X_CLEAN)
+        return rc;
+    cli_pick_sink(pick, session);
+    rc = cli_session_run(session);
+    return cli_worse(rc, cli_known_end(known, NULL));
+}
+
+static int run_scan(cli_session *session, cli_pick *pick, bool json)
+{
+    cli_needs needs = CLI_NO_NEEDS;
+    cli_keeper keeper = CLI_NO_KEEPER;
+    int rc;
+
+    if (session->args->value[CLI_O_KNOWN])
+        return run_known(session, pick, json);
+    rc = cli_verdicts_start(session, &needs, &keeper);
+    if (rc != CLI_X_CLEAN)
+        return rc;
+    cli_pick_sink(pick, session);
+    rc = cli_session_run_ahead(session);
+    return cli_worse(rc, cli_verdicts_end(session, &keeper));
+}
 
 static int scan_text(cli_session *session, cli_pick *pick)
 {
@@ -13,8 +44,7 @@ static int scan_text(cli_session *session, cli_pick *pick)
         return CLI_X_INTERNAL;
     session->sink = &cli_text_sink;
     session->user = &report;
-    cli_pick_sink(pick, session);
-    rc = cli_session_run_ahead(session);
+    rc = run_scan(session, pick, false);
     cli_text_end(&report, session);
     return rc;
 }
@@ -24,8 +54,7 @@ static int scan_ndjson(cli_session *session, cli_pick *pick)
     int rc;
 
     session->sink = &cli_ndjson_sink;
-    cli_pick_sink(pick, session);
-    rc = cli_session_run_ahead(session);
+    rc = run_scan(session, pick, true);
     cli_ndjson_summary(session);
     return cli_json_ok() ? rc : cli_worse(rc, CLI_X_INTERNAL);
 }
@@ -40,8 +69,7 @@ static int scan_sarif(cli_session *session, cli_pick *pick)
     }
     session->sink = &cli_sarif_sink;
     session->user = report;
-    cli_pick_sink(pick, session);
-    return cli_sarif_end(report, cli_session_run_ahead(session));
+    return cli_sarif_end(report, run_scan(session, pick, false));
 }
 
 /* One of a list of verdicts, as a bit. */
@@ -74,6 +102,10 @@ static bool fits_format(const cli_args *args, const char *format)
         cli_complain(NULL, "--%s is for text output", args->set[CLI_O_QUIET] ? "quiet" : "all");
     else if (sarif && args->set[CLI_O_ONLY_FINDINGS])
         cli_complain(NULL, "--only-findings is for text and ndjson output");
+    else if (args->set[CLI_O_KNOWN] && (sarif || args->set[CLI_O_QUIET] || args->set[CLI_O_ONLY_FINDINGS]))
+        cli_complain(NULL, "--known is for text and ndjson output in full");
+    else if (args->set[CLI_O_KNOWN] && args->set[CLI_O_CACHE])
+        cli_complain(NULL, "--known looks into each piece, --cache passes over what was scanned before");
     else if (args->set[CLI_O_QUIET] &&
              (args->set[CLI_O_ALL] || args->set[CLI_O_NOTES] || args->set[CLI_O_ONLY_FINDINGS]))
         cli_complain(NULL, "--quiet leaves out what --all, --notes and --only-findings are about");
@@ -101,6 +133,8 @@ int cmd_scan(int argc, char **argv)
     if (args.value[CLI_O_FAIL_ON] &&
         !cli_each_word(args.value[CLI_O_FAIL_ON], take_verdict, &session.fail_on))
         return CLI_X_USAGE;
+    if (args.set[CLI_O_KNOWN])
+        args.jobs = 1; /* whoever asks for the bytes of pieces gets them one after the other */
     format = args.value[CLI_O_FORMAT] ? args.value[CLI_O_FORMAT] : "text";
     if (!fits_format(&args, format))
         return CLI_X_USAGE;

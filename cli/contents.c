@@ -200,19 +200,6 @@ static bool add_piece(cli_contents *contents, const cli_session *session, const 
     return add_producer(contents, &item->producer);
 }
 
-/* What nobody can unpack is compared as it is stored: scrambled LTO-IR. In a container that was unpacked
- * itself, offsets are none of the file's. */
-static bool digest_stored(cli_piece_seen *piece, cli_looking *looking, const cli_session *session,
-                          const cuvet_item *item)
-{
-    unsigned containers = 0;
-
-    for (uint32_t i = 0; i < item->where.n && i < CUVET_PATH_MAX; i++)
-        containers += item->where.step[i].kind == CUVET_P_FATBIN;
-    return containers <= 1 && item->errors == 0 && cli_looking_spend(looking, session, item->stored_size) &&
-           cli_digest_source(&piece->bytes, &session->in->source, item->payload_off, item->stored_size);
-}
-
 /* What was known before, and what follows. */
 static void chain(cli_digest *to, const cli_digest *more)
 {
@@ -256,7 +243,7 @@ static bool add_inside(cli_contents *contents, cli_looking *looking, const cli_s
     if (inside.unpacked)
         piece->bytes = inside.digest;
     else
-        piece->unknown = !digest_stored(piece, looking, session, item);
+        piece->unknown = !cli_inside_stored(&piece->bytes, looking, session, item);
     kept = add_meaning(contents, looking, session, item, &inside, piece);
     cli_inside_leave(&inside);
     if (cli_digest_known(&contents->options)) {

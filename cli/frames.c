@@ -240,6 +240,8 @@ bool opener_packet_ok(const opener_packet *packet, size_t count, const char *tex
         return false;
     if (packet->what == CLI_PACKAGE)
         return !fd && !packet->opened && !packet->remark && packet->n_why == 0;
+    if (packet->number != 0 && !fd)
+        return false;
     return packet->what <= CLI_PACKAGE && fd == (packet->opened != 0) && (packet->n_why != 0) == !fd;
 }
 

@@ -102,6 +102,7 @@ typedef struct opener_packet {
     uint64_t size;          /* bytes of the opened file */
     uint32_t n_name, n_why; /* bytes with the NUL; 0: none */
     int32_t rc;
+    uint32_t number;                   /* under which the keeper of verdicts knows it; 0: it does not */
     uint8_t end, remark, opened, what; /* cli_what; size of a package: number of its entries */
 } opener_packet;
 

@@ -3,6 +3,7 @@
 
 #include "frames.h"
 #include "input_int.h"
+#include "known/keeper.h"
 #include "sandbox.h"
 
 #include <errno.h>
@@ -42,6 +43,8 @@ typedef struct input_queue {
     int *keep;
     size_t count, held, cap, n_keep; /* held: there is memory for; cap: at most */
     int channel;                     /* to the opener, or back; -1 */
+    int announce;                    /* of the opener, to the keeper of verdicts; -1 */
+    uint32_t number;                 /* of what was announced last */
     bool serving;                    /* this process is the opener */
     bool standard_input;             /* is one of the inputs itself, not a copy */
     int rc;                          /* the walk ended early with this */
@@ -159,6 +162,40 @@ static bool is_package(const input_queue *queue, const cli_found *found)
            cli_package_form(found->fd, found->size) != PACKAGE_NONE;
 }
 
+/* What a verdict is kept for: of less the scan takes no longer than asking for it does. */
+#define VERDICT_LEAST (UINT64_C(64) << 10)
+
+/* What was unpacked here is ours, but the caged side could write to it by this descriptor: it gets one that
+ * only reads. @return false: there is none */
+static bool only_read(cli_found *found)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", found->fd);
+    fd = found->owned && found->what == CLI_ENTRY ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    (void)close(found->fd); /* whoever wrote to it has looked after his errors */
+    found->fd = fd;
+    return true;
+}
+
+static bool serve_input(input_queue *queue, const cli_found *found)
+{
+    cli_found announced = *found;
+
+    if (queue->announce >= 0 && found->fd >= 0 && found->what != CLI_PACKAGE &&
+        found->size >= VERDICT_LEAST && found->size <= queue->args->limits.input) {
+        bool ours = only_read(&announced);
+
+        announced.number = ++queue->number;
+        if (!cli_keeper_announce(queue->announce, announced.number, announced.fd, ours))
+            announced.number = 0;
+    }
+    return cli_opener_serve(queue->channel, &announced);
+}
+
 static bool take_input(void *user, const cli_found *found)
 {
     input_queue *queue = user;
@@ -167,7 +204,7 @@ static bool take_input(void *user, const cli_found *found)
         return queue->serving ? cli_package_walk(queue->args, take_input, queue, found)
                               : split_process(queue, found);
     if (queue->serving)
-        return cli_opener_serve(queue->channel, found);
+        return serve_input(queue, found);
     return queue->count < queue->cap ? keep_input(queue, found) : split_process(queue, found);
 }
 
@@ -176,7 +213,7 @@ static bool collect_inputs(input_queue *queue)
 {
     bool whole;
 
-    queue->cap = open_files_most();
+    queue->cap = queue->announce >= 0 ? 0 : open_files_most();
     whole = cli_walk_inputs(queue->args, take_input, queue);
     if (queue->serving && whole)
         (void)cli_opener_serve(queue->channel, NULL); /* nobody asks any more when it fails */
@@ -271,6 +308,7 @@ static bool deliver_input(const input_queue *queue, const cli_found *found)
                      .rc = found->rc,
                      .remark = found->remark,
                      .what = found->what,
+                     .number = found->number,
                      .entries = found->what == CLI_PACKAGE ? found->size : 0,
                      .source = { .size = sizeof(in.source), .owned_fd = -1 } };
     struct stat st = { 0 };
@@ -367,15 +405,18 @@ static void find_means(input_queue *queue)
 {
     uint32_t jobs = queue->channel < 0 && queue->bytes <= FOR_ONE_THREAD ? 1 : queue->args->jobs;
     size_t room = queue->calls.means && jobs > 1 ? (size_t)KEEP_PER_JOB * jobs : 0;
-    size_t most = queue->channel < 0 ? queue->n_keep : queue->cap;
+    size_t most = queue->channel < 0 ? queue->n_keep : queue->cap > 0 ? queue->cap : open_files_most();
 
     queue->means = (cli_means){ .jobs = jobs, .room = room < most ? room : most };
 }
 
 static int each_input(input_queue *queue, const cli_needs *needs)
 {
+    queue->announce = needs ? needs->announce : -1;
     if (!collect_inputs(queue))
         _exit(CLI_X_CLEAN);
+    if (queue->announce >= 0)
+        (void)close(queue->announce); /* the opener has it */
     find_means(queue);
     if (queue->rc == CLI_X_CLEAN)
         queue->rc = confine_process(queue, needs);

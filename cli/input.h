@@ -16,6 +16,7 @@ typedef struct cli_input {
     bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */
     bool kept;       /* set by the callback: it goes on with the source, and releases it */
     cli_what what;
+    uint32_t number;  /* under which the keeper of verdicts knows it; 0: it does not */
     uint64_t entries; /* of a package, which has no source; rc is the number of packages around it */
 } cli_input;
 
@@ -27,16 +28,17 @@ typedef struct cli_means {
 
 /* What a command does besides reading its inputs and writing to the standard streams. -1: nothing. */
 typedef struct cli_needs {
-    int out[2];  /* writes these files … */
-    int porter;  /* … and says through this socket that one is complete … */
-    bool folder; /* … or gets more of them through it */
-    int broker;  /* asks a compiler through this stream */
-    int helper;  /* asks for names through this socket */
+    int out[2];   /* writes these files … */
+    int porter;   /* … and says through this socket that one is complete … */
+    bool folder;  /* … or gets more of them through it */
+    int broker;   /* asks a compiler through this stream */
+    int helper;   /* asks for names, or for what is known, through this socket */
+    int announce; /* whoever opens inputs tells a keeper of verdicts through this one */
 } cli_needs;
 
 #define CLI_NO_NEEDS                                                                                         \
     {                                                                                                        \
-        .out = { -1, -1 }, .porter = -1, .broker = -1, .helper = -1                                          \
+        .out = { -1, -1 }, .porter = -1, .broker = -1, .helper = -1, .announce = -1                          \
     }
 
 /** Called once per input, in the order of the command line; what a directory holds comes in order of the

@@ -18,7 +18,8 @@ typedef struct cli_found {
     bool owned;       /* fd is to be closed; standard input is not */
     /* CLI_PACKAGE: nothing is opened, size is the number of its entries, rc that of packages around it */
     cli_what what;
-    bool asked; /* whether it is a package */
+    bool asked;      /* whether it is a package */
+    uint32_t number; /* under which the keeper of verdicts knows it; 0: it does not */
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */

@@ -83,6 +83,7 @@ static bool send_packet(int channel, const cli_found *found)
         packet = (opener_packet){ .size = found->size,
                                   .rc = found->rc,
                                   .remark = found->remark,
+                                  .number = found->number,
                                   .opened = found->fd >= 0,
                                   .what = (uint8_t)found->what };
         packet.n_name = length_of(found->name, OPENER_NAME_MOST);
@@ -179,6 +180,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
                         .remark = packet.remark != 0,
                         .fd = fd,
                         .size = packet.size,
+                        .number = packet.number,
                         .owned = true,
                         .what = (cli_what)packet.what };
     return CLI_OPENED_ONE;

@@ -80,3 +80,14 @@ void cli_inside_leave(cli_inside *inside)
     cli_resources_free(&inside->use);
     cuvet_ctx_destroy(inside->ctx);
 }
+
+bool cli_inside_stored(cli_digest *digest, cli_looking *looking, const cli_session *session,
+                       const cuvet_item *item)
+{
+    unsigned containers = 0;
+
+    for (uint32_t i = 0; i < item->where.n && i < CUVET_PATH_MAX; i++)
+        containers += item->where.step[i].kind == CUVET_P_FATBIN;
+    return containers <= 1 && item->errors == 0 && cli_looking_spend(looking, session, item->stored_size) &&
+           cli_digest_source(digest, &session->in->source, item->payload_off, item->stored_size);
+}

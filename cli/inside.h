@@ -31,6 +31,10 @@ bool cli_looking_spend(cli_looking *looking, const cli_session *session, uint64_
  * library for hashes must have been loaded. */
 void cli_inside_look(cli_inside *inside, cli_looking *looking, const cli_session *session,
                      const cuvet_item *item);
+/** SHA-256 of what nobody can unpack, as it is stored: scrambled LTO-IR. @return false: it is not known, as
+ * in a container that was unpacked itself, where offsets are none of the file's */
+bool cli_inside_stored(cli_digest *digest, cli_looking *looking, const cli_session *session,
+                       const cuvet_item *item);
 void cli_inside_leave(cli_inside *inside);
 
 #endif

@@ -23,10 +23,10 @@ void cli_progress_begin(cli_session *session)
 
     if (session->n_inputs > 1)
         return; /* known */
-    session->progress =
+    session->progress.on =
         !session->args->set[CLI_O_NO_PROGRESS] && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-    if (session->progress && session->progress_at == 0)
-        session->progress_at = now_ms();
+    if (session->progress.on && session->progress.at == 0)
+        session->progress.at = now_ms();
 }
 
 void cli_progress_step(cli_session *session, uint64_t at)
@@ -34,13 +34,13 @@ void cli_progress_step(cli_session *session, uint64_t at)
     uint64_t all = session->in->source.length;
     int64_t now;
 
-    if (!session->progress)
+    if (!session->progress.on)
         return;
     now = now_ms();
-    if (now - session->progress_at < STEP_MS)
+    if (now - session->progress.at < STEP_MS)
         return;
-    session->progress_at = now;
-    session->progress_shown = true;
+    session->progress.at = now;
+    session->progress.shown = true;
     fputs("\r\033[K", stderr);
     cli_put(stderr, session->in->name, strnlen(session->in->name, 60));
     fprintf(stderr, "  %" PRIu64 " %%  %" PRIu64 " members", all >= 100 && at < all ? at / (all / 100) : 0,
@@ -50,9 +50,9 @@ void cli_progress_step(cli_session *session, uint64_t at)
 
 void cli_progress_clear(cli_session *session)
 {
-    if (!session->progress_shown)
+    if (!session->progress.shown)
         return;
-    session->progress_shown = false;
+    session->progress.shown = false;
     fputs("\r\033[K", stderr);
     fflush(stderr);
 }

@@ -143,11 +143,9 @@ static void on_closing(void *user, const cli_session *session)
 
     for (size_t i = 0; i < report->n_groups; i++) {
         cli_rule_group *group = &report->group[i];
-        uint64_t count;
+        uint64_t count = cli_session_count(session, group->first.rule);
 
-        if (cuvet_scan_rule_count(session->ctx, session->scan, group->first.rule, &count) == CUVET_OK &&
-            count > group->count)
-            group->count = count;
+        group->count = count > group->count ? count : group->count;
     }
 }
 
@@ -303,6 +301,8 @@ void cli_text_end(cli_text_report *report, const cli_session *session)
 
     if (report->notes && !report->quiet && all > 0)
         printf("sandbox: %s\n", cli_cage_state());
+    if (report->notes && !report->quiet && session->cache.any)
+        printf("cache: %" PRIu64 " of %" PRIu64 " files were scanned before\n", session->cache.inputs, all);
     if (!report->quiet && !session->cut_short && (all > 1 || (all == 1 && report->only_findings)))
         put_summary(report, &session->tally, all);
     free(report->group);

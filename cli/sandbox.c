@@ -250,6 +250,35 @@ static long landlock(void)
     return rc == 0 ? abi : 0;
 }
 
+/* Files in it are read, written, made and removed; no directory, no device, no program. */
+#define IN_FOLDER                                                                                            \
+    (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_DIR |            \
+     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
+
+#ifndef SYS_landlock_add_rule
+#define SYS_landlock_add_rule 445
+#endif
+
+void cli_cage_folder(int folder)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    struct landlock_path_beneath_attr beneath = { .parent_fd = folder, .allowed_access = IN_FOLDER };
+    landlock_ruleset ruleset;
+    size_t size;
+    int fd;
+
+    if (!cli_cage_possible() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || abi < 1)
+        return;
+    ruleset = handled_rights(abi, &size);
+    beneath.allowed_access |= ruleset.fs & TRUNC;
+    fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
+    if (fd < 0)
+        return;
+    if (syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0)
+        (void)syscall(SYS_landlock_restrict_self, fd, 0); /* without it, as on an older kernel */
+    (void)close(fd);                                      /* what it says holds without it */
+}
+
 /* ---- all of it ---- */
 
 static void add_missing(char *to, size_t cap, const char *what, int error)

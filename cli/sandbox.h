@@ -52,6 +52,9 @@ int cli_cage_filter(const cli_cage *cage);
 bool cli_cage_possible(void);
 /** The first step of it alone: close all descriptors above 2 that are not named. */
 void cli_cage_close_others(const cli_cage *cage);
+/** For a helper process that has a file in this folder to write: of the file system nothing else can be
+ * reached by name from now on, and no network. As far as the kernel can do it. */
+void cli_cage_folder(int folder);
 /** Remember that it was not entered, and why. */
 void cli_cage_stay_out(const char *why);
 /** "seccomp, landlock abi 7, rlimits"; what is missing and why behind a semicolon. "off" before anybody

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "session.h"
 
+#include "known/keeper.h"
+#include "known/recording.h"
 #include "pool.h"
 
 #include <stdlib.h>
@@ -22,7 +24,20 @@ typedef struct session_current {
     bool told;   /* somebody takes what is diagnosed … */
     bool missed; /* … and something was before */
     char *texts; /* of a kept input: what in.name and in.why point to */
+    struct cli_retold *retold; /* what an earlier run told of it; NULL: it is scanned */
+    cli_recording recording;   /* what this one tells, where that is to be kept */
 } session_current;
+
+/* An earlier scan. */
+struct cli_retold {
+    uint8_t *bytes;
+    size_t size;
+    struct {
+        cuvet_rule rule;
+        uint64_t count;
+    } * above; /* rules that were reported more often than was told */
+    size_t n_above;
+};
 
 static int exit_of_diag(const cuvet_diag *diag)
 {
@@ -71,6 +86,16 @@ static cuvet_verdict verdict_of(const cuvet_diag *diag)
     return diag->severity == CUVET_WARNING ? CUVET_V_SUSPICIOUS : CUVET_V_MALFORMED;
 }
 
+/* What the machine had to do with is no property of the file. */
+static void record_diag(session_current *current, const cuvet_diag *diag)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+
+    if (!rule || rule->cls == CUVET_C_IO || rule->cls == CUVET_C_INTERNAL)
+        current->recording.off = true;
+    cli_recording_diag(&current->recording, diag);
+}
+
 static void on_diag(void *user, const cuvet_diag *diag)
 {
     session_current *current = user;
@@ -80,6 +105,8 @@ static void on_diag(void *user, const cuvet_diag *diag)
         return;
     }
     amounts_to(current, verdict_of(diag), exit_of_diag(diag));
+    if (!current->retold)
+        record_diag(current, diag);
     if (current->session->sink->finding) {
         cli_progress_clear(current->session);
         current->session->sink->finding(current->session->user, current->session, diag);
@@ -93,18 +120,25 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
     current->session->sink->claim(current->session->user, current->session, claim);
 }
 
-static cuvet_status walk_items(cli_session *session)
+static void tell_item(cli_session *session, const cuvet_item *item)
 {
+    session->members++;
+    if (session->sink->member) {
+        cli_progress_clear(session);
+        session->sink->member(session->user, session, item);
+    }
+    cli_progress_step(session, item->payload_off);
+}
+
+static cuvet_status walk_items(session_current *current)
+{
+    cli_session *session = current->session;
     cuvet_item item = { .size = sizeof(item) };
     cuvet_status status;
 
     while ((status = cuvet_scan_next(session->ctx, session->scan, &item)) == CUVET_OK) {
-        session->members++;
-        if (session->sink->member) {
-            cli_progress_clear(session);
-            session->sink->member(session->user, session, &item);
-        }
-        cli_progress_step(session, item.payload_off);
+        cli_recording_item(&current->recording, &item);
+        tell_item(session, &item);
         if (ferror(stdout))
             return CUVET_E_IO; /* nobody reads what else would be found */
     }
@@ -145,7 +179,7 @@ static void go_ahead(void *item)
     uint32_t jobs = current->in.source.length < FOR_ALL_THREADS ? 1 : current->session->means.jobs;
     cuvet_status status;
 
-    if (current->in.why || current->in.what == CLI_PACKAGE)
+    if (current->in.why || current->in.what == CLI_PACKAGE || current->retold)
         return;
     status = open_scan(current, jobs);
     if (status == CUVET_OK)
@@ -194,6 +228,124 @@ static void add_to_tally(cli_tally *tally, const cli_result *result)
     tally->warnings[result->verdict] += result->sum.warnings;
 }
 
+/* ---- verdicts of an earlier run ---- */
+
+uint64_t cli_session_count(const cli_session *session, cuvet_rule rule)
+{
+    const struct cli_retold *retold = session->cache.retold;
+    uint64_t count = 0;
+
+    for (size_t i = 0; retold && i < retold->n_above; i++)
+        if (retold->above[i].rule == rule)
+            return retold->above[i].count;
+    if (retold || cuvet_scan_rule_count(session->ctx, session->scan, rule, &count) != CUVET_OK)
+        return 0;
+    return count;
+}
+
+static void drop_retold(session_current *current)
+{
+    if (current->retold) {
+        free(current->retold->above);
+        free(current->retold->bytes);
+    }
+    free(current->retold);
+    current->retold = NULL;
+}
+
+/* Counts come behind all that they are about: they are taken out first. @return false: it cannot be told */
+static bool take_counts(struct cli_retold *retold)
+{
+    cli_retelling telling = { .bytes = retold->bytes, .size = retold->size };
+    cli_told told;
+
+    do {
+        void *more = NULL;
+
+        told = cli_retelling_step(&telling);
+        if (told != CLI_TOLD_COUNT)
+            continue;
+        more = reallocarray(retold->above, retold->n_above + 1, sizeof(*retold->above));
+        if (!more)
+            return false;
+        retold->above = more;
+        retold->above[retold->n_above].rule = telling.rule;
+        retold->above[retold->n_above++].count = telling.count;
+    } while (told != CLI_TOLD_END && told != CLI_TOLD_DAMAGED);
+    return told == CLI_TOLD_END;
+}
+
+/* Has an earlier run of this program seen the same bytes? */
+static void look_up(session_current *current)
+{
+    const cli_session *session = current->session;
+    uint8_t *bytes;
+    size_t size;
+
+    current->recording.off = !session->cache.keeper || current->in.number == 0;
+    if (current->recording.off || current->in.why)
+        return;
+    bytes = cli_keeper_get(session->cache.keeper, current->in.number, &size);
+    current->retold = bytes ? calloc(1, sizeof(*current->retold)) : NULL;
+    if (!current->retold) {
+        free(bytes);
+        return;
+    }
+    *current->retold = (struct cli_retold){ .bytes = bytes, .size = size };
+    if (take_counts(current->retold))
+        cli_keeper_put(session->cache.keeper, current->in.number, NULL, 0);
+    else
+        drop_retold(current); /* damaged: it is scanned, and kept in its place */
+}
+
+/* As if it were scanned. */
+static void retell_input(session_current *current)
+{
+    cli_session *session = current->session;
+    cli_retelling telling = { .bytes = current->retold->bytes, .size = current->retold->size };
+    cli_told told;
+
+    session->cache.retold = current->retold;
+    session->cache.inputs++;
+    current->told = true;
+    while ((told = cli_retelling_step(&telling)) != CLI_TOLD_END && told != CLI_TOLD_DAMAGED &&
+           !ferror(stdout)) {
+        if (told == CLI_TOLD_DIAG)
+            on_diag(current, &telling.diag);
+        else if (told == CLI_TOLD_ITEM)
+            tell_item(session, &telling.item);
+    }
+    current->result.sum = telling.sum;
+    if (session->sink->closing)
+        session->sink->closing(session->user, session);
+    settle_status(current, told == CLI_TOLD_END ? CUVET_END : CUVET_E_IO);
+    session->cache.retold = NULL;
+}
+
+/* The counts of rules of which more was found than told, and the end. */
+static void keep_recording(session_current *current, cuvet_status status)
+{
+    const cli_session *session = current->session;
+    cli_recording *recording = &current->recording;
+    const cuvet_summary *sum = &current->result.sum;
+
+    for (cuvet_rule rule = 0; !recording->off && sum->suppressed > 0 && cuvet_rule_get(rule); rule++) {
+        uint64_t count = 0;
+
+        if (cuvet_scan_rule_count(session->ctx, session->scan, rule, &count) == CUVET_OK && count > 0)
+            cli_recording_count(recording, rule, count);
+    }
+    if (!recording->off)
+        cli_recording_end(recording, sum);
+    if (session->cache.keeper && current->in.number > 0) {
+        bool good = status == CUVET_END && !recording->off && sum->verdict < CUVET_V_ERROR;
+
+        cli_keeper_put(session->cache.keeper, current->in.number, good ? recording->bytes : NULL,
+                       recording->size);
+    }
+    cli_recording_free(recording);
+}
+
 static void scan_input(session_current *current)
 {
     cli_session *session = current->session;
@@ -205,11 +357,12 @@ static void scan_input(session_current *current)
     session->ctx = current->ctx;
     session->scan = current->scan;
     if (status == CUVET_OK) {
-        status = walk_items(session);
+        status = walk_items(current);
         current->result.sum.size = sizeof(current->result.sum);
         sum = cuvet_scan_summary(session->ctx, session->scan, &current->result.sum);
         if (session->sink->closing)
             session->sink->closing(session->user, session);
+        keep_recording(current, sum == CUVET_OK ? status : sum);
         closed = cuvet_scan_destroy(session->ctx, &session->scan);
     }
     if (sum != CUVET_OK || closed != CUVET_OK)
@@ -258,6 +411,8 @@ static bool scan_one(session_current *current)
         current->result.verdict = verdict_of_rc(in->rc);
         current->result.why = in->why;
         amounts_to(current, current->result.verdict, in->rc);
+    } else if (current->retold) {
+        retell_input(current);
     } else {
         scan_input(current);
     }
@@ -279,6 +434,8 @@ static void drop_kept(void *item)
     session_current *current = item;
 
     close_ahead(current);
+    drop_retold(current);
+    cli_recording_free(&current->recording);
     if (current->in.kept)
         cuvet_source_destroy(&current->in.source);
     free(current->texts);
@@ -294,7 +451,8 @@ static bool deliver_kept(void *user, void *item)
         cli_complain(current->in.name, "%s", current->in.why);
     } else {
         /* All threads turn to what is left: there are never more of them than were asked for. */
-        if (!current->in.why && current->in.what != CLI_PACKAGE && (current->more || !current->ahead))
+        if (!current->in.why && !current->retold && current->in.what != CLI_PACKAGE &&
+            (current->more || !current->ahead))
             cli_pool_pause(session->pool);
         go_on = scan_one(current);
     }
@@ -328,6 +486,7 @@ static bool keep_input(cli_session *session, cli_input *in, char *texts)
     *current = (session_current){ .session = session, .in = *in, .texts = texts };
     current->in.name = texts;
     current->in.why = in->why ? texts + strlen(texts) + 1 : NULL;
+    look_up(current);
     return cli_pool_put(session->pool, in->why ? 0 : in->source.length);
 }
 
@@ -337,15 +496,21 @@ static bool on_input(void *user, cli_input *in)
     session_current current = { .session = session, .in = *in };
     bool keep = session->pool && (in->why || in->source.length <= SMALL_INPUT);
     char *texts = keep ? keep_texts(in) : NULL;
+    bool go_on;
 
     if (texts)
         return keep_input(session, in, texts);
     if (session->pool && !cli_pool_drain(session->pool))
         return false;
-    if (!in->remark)
-        return scan_one(&current);
-    cli_complain(in->name, "%s", in->why);
-    return true;
+    if (in->remark) {
+        cli_complain(in->name, "%s", in->why);
+        return true;
+    }
+    look_up(&current);
+    go_on = scan_one(&current);
+    drop_retold(&current);
+    cli_recording_free(&current.recording);
+    return go_on;
 }
 
 static bool on_idle(void *user)

@@ -42,6 +42,14 @@ typedef struct cli_sink {
     void (*end)(void *user, const cli_session *session, const cli_result *result);
 } cli_sink;
 
+/* Verdicts of an earlier run. */
+typedef struct cli_session_cache {
+    const struct cli_keeper *keeper; /* NULL: none are kept */
+    const struct cli_retold *retold; /* of the present input; NULL: it is scanned */
+    bool any;                        /* there is such a keeper, or was */
+    uint64_t inputs;                 /* that were not scanned again */
+} cli_session_cache;
+
 struct cli_session {
     const cli_args *args;
     const cli_sink *sink;
@@ -59,14 +67,20 @@ struct cli_session {
     bool cut_short; /* not all inputs were seen: no summary */
     cli_tally tally;
     int rc;
-    bool progress, progress_shown;
-    int64_t progress_at; /* milliseconds */
+    struct {
+        bool on, shown;
+        int64_t at; /* milliseconds */
+    } progress;
     uint64_t members;
     /* several inputs at a time */
     cli_means means;
     struct cli_pool *pool; /* NULL: one after the other */
+    cli_session_cache cache;
 };
 
+/** How often a rule was reported for the present input, in the sink's closing().
+ *  @return 0: it is not known */
+uint64_t cli_session_count(const cli_session *session, cuvet_rule rule);
 /** Does it say that a file is packed, and was not opened? */
 bool cli_is_closed(const cuvet_diag *diag);
 /** Is an input that ended like this one to be shown to somebody who asked for findings only? */

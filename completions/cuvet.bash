@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list check diff inventory unpack dump map rules select link finalize serve toolkit help --help --version'
+        words='scan list check diff inventory known unpack dump map rules select link finalize serve toolkit help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -33,6 +33,8 @@ _cuvet()
         inventory,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         inventory,--limits) words='strict roomy tiny' ;;
         inventory,--sandbox) words='auto required' ;;
+        known,--format) words='text ndjson' ;;
+        known,--fail-on) words='unknown metadata' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
@@ -69,11 +71,12 @@ _cuvet()
         serve,--mode) words='fork persistent' ;;
         *)
             case $command in
-            scan) words='--format --notes --all --quiet --only-findings --fail-on --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            scan) words='--format --notes --all --quiet --only-findings --fail-on --known --cache --cache-limit --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             list) words='--format --recursive --no-packages --files-from --kernels --resources --arch --kind --member --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             check) words='--format --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             inventory) words='--format --recursive --no-packages --files-from --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            known) words='--format --fail-on --all --as --recursive --no-packages --files-from --kernels --no-progress --help --version' ;;
             unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             dump) words='--no-packages --files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
@@ -83,7 +86,7 @@ _cuvet()
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
             serve) words='--socket --mode --workers --queue --deadline --stall --allow-uid --worker --require-sandbox --help --version' ;;
             toolkit) words='--from --help --version' ;;
-            help) words='--help --version scan list check diff inventory unpack dump map rules select link finalize serve toolkit help' ;;
+            help) words='--help --version scan list check diff inventory known unpack dump map rules select link finalize serve toolkit help' ;;
             esac ;;
         esac
     fi

@@ -203,6 +203,9 @@ TARGETS["zip"] = lambda: [b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7",
 TARGETS["policy"] = lambda: [b'"%s"' % w for w in sorted(set(re.findall(rb'"([a-z][\w-]*)"', open(os.path.join(os.path.dirname(HERE), "cli", "check", "policy.c"), "rb").read())))] + [
     b'"cuvet-policy/1"', b'"CV-FATBIN-014"', b'"sm_90a"', b'"compute_90"', b'"2027-01-31"', b'"500M"', b'"zstd"', b'"ptx"', b'"cuvet/1"', b'"finding"']
 
+# Frames and recordings of fuzz/target_known.c.
+TARGETS["known"] = lambda: [bytes([k, p]) for k in range(3) for p in range(3)] + [u32(v) for v in range(1, 10)] + [u32(0x6E6B7663), u32(32768), u64(8 << 20), b"sm_90a\0", b"\x81\0",
+    b"ptxas\0", b"\xff" * 9 + b"\1"]
 TARGETS["print"] = lambda: [b".entry ", b".visible .entry ", b".loc 1 7 3\n", b".file 1 \"a.cu\"\n", b".section .debug_str\n{\n}\n", b"function_name $L__info_string0, inlined_at 1 9 3", b"{\n", b"}\n",
     b"/*", b"*/", b"//", b"_GLOBAL__N__71b411a3_", b"_INTERNAL_71b411a3_", b"__nv_static_26__71b411a3_"]
 # Frames of fuzz/target_serve.c: words of requests, as cli/serve_request.c has them, lengths, marks.

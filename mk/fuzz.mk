@@ -17,6 +17,7 @@ $(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
 
 # Targets that also test single files of the command: frames that cross the border of its cage.
 FUZZ_CLI_frames    := frames
+FUZZ_CLI_known     := known/frame known/recording
 FUZZ_CLI_memberopt := frames
 FUZZ_CLI_package   := package/frame
 FUZZ_CLI_policy    := check/policy check/policy_file check/baseline check/codes names hash number json escape loaded
@@ -24,11 +25,11 @@ FUZZ_CLI_print     := fingerprint_text names hash json escape loaded
 FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
 FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
-$(foreach t,frames memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+$(foreach t,frames known memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that test what stands beside the library.
 FUZZ_MORE_serve := $(WORKER_LIB_OBJS)
-$(foreach t,policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
+$(foreach t,known policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
 FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary

@@ -575,9 +575,9 @@ def make_frames():
     put("frames", "to-porter-lying-length", b"\x02\x10" + order(b"g", folder) + b"\x0e" + struct.pack("<cBH", b"d", folder, 9) + b"0000-a.bin")
     put("frames", "to-porter-name", b"\x02\x10" + b"\0" + b"a.b_c-12345-x.ltoir")
     put("frames", "from-porter", b"\x03" + struct.pack("<II", 0x74727663, 0))
-    put("frames", "from-opener", b"\x04\x01" + struct.pack("<QIIiBBBB", 77, 5, 0, 0, 0, 0, 1, 0) + b"name\0")
-    put("frames", "from-opener-why", b"\x04\0" + struct.pack("<QIIiBBBB", 0, 5, 4, 3, 0, 0, 0, 0) + b"name\0why\0")
-    put("frames", "from-opener-end", b"\x04\0" + struct.pack("<QIIiBBBB", 0, 0, 0, 0, 1, 0, 0, 0))
+    put("frames", "from-opener", b"\x04\x01" + struct.pack("<QIIiIBBBB4x", 77, 5, 0, 0, 3, 0, 0, 1, 0) + b"name\0")
+    put("frames", "from-opener-why", b"\x04\0" + struct.pack("<QIIiIBBBB4x", 0, 5, 4, 3, 0, 0, 0, 0, 0) + b"name\0why\0")
+    put("frames", "from-opener-end", b"\x04\0" + struct.pack("<QIIiIBBBB4x", 0, 0, 0, 0, 0, 1, 0, 0, 0))
     put("frames", "from-demangler", b"\x05" + struct.pack("<II", 7, 7) + b"f(int)")
     put("frames", "from-demangler-name", b"\x05\x5f\x5a\x31\x66_Z1fi")
     for i, text in enumerate((b"--maxrregcount=255", b"--opt-level=3", b"--def-load-cache=cg", b"--device-debug", b"--any thing")):
@@ -637,6 +637,52 @@ def make_print():
     put("print", "split", body.replace(b".entry one", b".entry\none").replace(b"3\n", b"3\n;", 1))
     put("print", "name", b"_ZN36_GLOBAL__N__ca53d707_4_k_cu__Z3allPi6hiddenEPi")
     put("print", "names", b"__nv_static_25__ca53d707_4_k_cu__Z3allPi__ZN34_INTERNAL_4cc7a5a9_4_k_cu__Z3allPi5valueE")
+
+
+def make_known():
+    """fuzz/target_known.c: recordings, as cli/known/recording.c writes them, and what is said to a keeper"""
+    def numbers(*values):
+        out = b""
+        for v in values:
+            while v > 127:
+                out += bytes([v & 127 | 128])
+                v >>= 7
+            out += bytes([v])
+        return out
+
+    def text(t):
+        return numbers(0) if t is None else numbers(len(t) + 1) + t + b"\0"
+
+    path = numbers(2, 2, 1, 0, 3, 1, 7)
+    diag = numbers(1, 4, 1, 0x1234, 8, 1, 64, 3, 2) + path
+    item = numbers(2, 1, 2, 7, 2, 1, 1, 90, ord("a"), 0x41, 0, 16, 80, 3000, 9000, 3, 128, 1, 0, 1, 7) + path + text(b"a.cu") + text(None) + text(None) + text(b"ptxas")
+    end = numbers(4, 2, 1, 0, 1, 0, 1, 0, 0, 0, 0, 3000, 9000, 0, 0, 0, 1, 0, 0)
+    put("known", "recording", b"\0\0" + diag + item + numbers(3, 4, 300) + end)
+    put("known", "recording-cut", b"\0\0" + diag + item)
+    put("known", "recording-longer", b"\0\0" + end + b"\0")
+    put("known", "recording-wide", b"\0\0" + numbers(1, 1 << 40) + diag + end)
+    put("known", "recording-text", b"\0\0" + item[:-3] + end)
+
+    def order(verb, number=0, at=0, total=0, code=b"", body=b"", size=None):
+        return struct.pack("<IIQQ32s32s32sII", verb, number, at, total, b"\1" * 32, b"\2" * 32, code, len(body) if size is None else size, 0) + body
+
+    put("known", "ask", b"\1\0" + order(1))
+    put("known", "ask-kernel", b"\1\0" + order(2))
+    put("known", "source", b"\1\1" + order(3, body=b"nccl 2.27.3"))
+    put("known", "source-lines", b"\1\1" + order(3, body=b"nccl\n2"))
+    put("known", "piece", b"\1\1" + order(4, code=b"sm_90a"))
+    put("known", "kernel", b"\1\1" + order(5, code=b"compute_90", body=b"_Z1kPi"))
+    put("known", "kernel-no-code", b"\1\1" + order(5, code=b"c" * 32, body=b"k"))
+    put("known", "get", b"\1\2" + order(6, 1))
+    put("known", "put", b"\1\2" + order(7, 1, 4, 10, body=b"part"))
+    put("known", "put-beyond", b"\1\2" + order(7, 1, 8, 10, body=b"part"))
+    put("known", "put-huge", b"\1\2" + order(7, 1, (1 << 64) - 2, (1 << 64) - 1, body=b"part"))
+    put("known", "drop", b"\1\2" + order(8, 1))
+    put("known", "end", b"\1\0" + order(9))
+    put("known", "other-purpose", b"\1\0" + order(7, 1, 0, 4, body=b"part"))
+    put("known", "reply", b"\2\0" + struct.pack("<IIIIQII", 0x6E6B7663, 0, 2, 1, 0, 8, 0) + b"nccl\0ab\0")
+    put("known", "reply-part", b"\2\0" + struct.pack("<IIIIQII", 0x6E6B7663, 0, 2, 0, 100, 4, 0) + b"part")
+    put("known", "reply-failed", b"\2\0" + struct.pack("<IIIIQII", 0x6E6B7663, 3, 0, 0, 0, 0, 0))
 
 
 def make_policy():
@@ -755,7 +801,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_policy, make_print, make_serve, make_package, make_zip,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
