@@ -35,6 +35,9 @@ _cuvet()
         inventory,--sandbox) words='auto required' ;;
         known,--format) words='text ndjson' ;;
         known,--fail-on) words='unknown metadata' ;;
+        known,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
+        known,--limits) words='strict roomy tiny' ;;
+        known,--sandbox) words='auto required' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
@@ -76,7 +79,7 @@ _cuvet()
             check) words='--format --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             inventory) words='--format --recursive --no-packages --files-from --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            known) words='--format --fail-on --all --as --recursive --no-packages --files-from --kernels --no-progress --help --version' ;;
+            known) words='--format --fail-on --all --as --recursive --no-packages --files-from --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             dump) words='--no-packages --files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
