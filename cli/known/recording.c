@@ -68,30 +68,20 @@ static void put_path(cli_recording *recording, const cuvet_path *path)
 }
 
 /* The fields that are numbers, in one list for whoever writes and whoever reads. */
-#define DIAG_NUMBERS(FIELD)                                                                                  \
-    FIELD(rule)                                                                                              \
-    FIELD(severity) FIELD(file_off) FIELD(length) FIELD(flags) FIELD(inner_off) FIELD(got) FIELD(want)
-#define ITEM_NUMBERS(FIELD)                                                                                  \
-    FIELD(kind)                                                                                              \
-    FIELD(compression)                                                                                       \
-    FIELD(flags)                                                                                             \
-    FIELD(raw_kind)                                                                                          \
-    FIELD(major)                                                                                             \
-    FIELD(minor)                                                                                             \
-    FIELD(arch)                                                                                              \
-    FIELD(suffix) FIELD(member_flags) FIELD(container_off) FIELD(header_off) FIELD(payload_off)              \
-        FIELD(stored_size) FIELD(unpacked_size) FIELD(kernels) FIELD(producer.version) FIELD(producer.flags) \
-            FIELD(errors) FIELD(warnings) FIELD(place)
-#define SUM_NUMBERS(FIELD)                                                                                   \
-    FIELD(verdict)                                                                                           \
-    FIELD(containers)                                                                                        \
-    FIELD(unreferenced)                                                                                      \
-    FIELD(members)                                                                                           \
-    FIELD(images)                                                                                            \
-    FIELD(elf)                                                                                               \
-    FIELD(ptx)                                                                                               \
-    FIELD(ltoir) FIELD(bitcode) FIELD(other) FIELD(stored) FIELD(unpacked) FIELD(opaque) FIELD(gap_bytes)    \
-        FIELD(notes) FIELD(warnings) FIELD(errors) FIELD(suppressed)
+/* clang-format off */
+#define DIAG_NUMBERS(FIELD) \
+    FIELD(rule) FIELD(severity) FIELD(file_off) FIELD(length) FIELD(flags) FIELD(inner_off) \
+    FIELD(got) FIELD(want)
+#define ITEM_NUMBERS(FIELD) \
+    FIELD(kind) FIELD(compression) FIELD(flags) FIELD(raw_kind) FIELD(major) FIELD(minor) \
+    FIELD(arch) FIELD(suffix) FIELD(member_flags) FIELD(container_off) FIELD(header_off) \
+    FIELD(payload_off) FIELD(stored_size) FIELD(unpacked_size) FIELD(kernels) \
+    FIELD(producer.version) FIELD(producer.flags) FIELD(errors) FIELD(warnings) FIELD(place)
+#define SUM_NUMBERS(FIELD) \
+    FIELD(verdict) FIELD(containers) FIELD(unreferenced) FIELD(members) FIELD(images) FIELD(elf) \
+    FIELD(ptx) FIELD(ltoir) FIELD(bitcode) FIELD(other) FIELD(stored) FIELD(unpacked) FIELD(opaque) \
+    FIELD(gap_bytes) FIELD(notes) FIELD(warnings) FIELD(errors) FIELD(suppressed)
+/* clang-format on */
 
 void cli_recording_diag(cli_recording *recording, const cuvet_diag *diag)
 {
