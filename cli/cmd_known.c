@@ -165,13 +165,11 @@ static int run_merge(cli_args *args, const char *database)
     return rc;
 }
 
-static int run_info(cli_args *args, char *database)
+static int run_info(cli_args *args)
 {
     known_run run = { .args = args, .keeper = CLI_NO_KEEPER };
     int rc;
 
-    args->operands = &database;
-    args->n_operands = 1;
     if (!cli_database_load())
         return CLI_X_IO;
     rc = cli_each_input(args, NULL, on_info, &run);
@@ -236,8 +234,11 @@ static int run_action(cli_args *args)
         cli_complain(args->operands[0], "known %s takes a database and no more", action);
         return CLI_X_USAGE;
     }
-    if (strcmp(action, "info") == 0)
-        return run_info(args, database);
+    if (strcmp(action, "info") == 0) {
+        args->operands--; /* the database itself is the input */
+        args->n_operands = 1;
+        return run_info(args);
+    }
     if (strcmp(action, "reset") == 0)
         return run_reset(database);
     if (!cli_has_inputs(args))
