@@ -30,7 +30,7 @@ if [ ! -d "$root" ]; then
     [ -n "$mirror" ] || skip "apt has no archive of Debian's bookworm here"
     rm -rf "$dir/packages" "$root.new"
     debootstrap --arch=arm64 --foreign --variant=minbase \
-        --include=libc6-dev,liblz4-dev,libzstd-dev,libjansson-dev,nettle-dev,libseccomp-dev,libarchive-dev,check,python3-cffi-backend,python3-pycparser \
+        --include=libc6-dev,liblz4-dev,libzstd-dev,libjansson-dev,nettle-dev,libseccomp-dev,libarchive-dev,libsqlite3-dev,check,python3-cffi-backend,python3-pycparser \
         bookworm "$dir/packages" "$mirror" > "$dir/debootstrap.log" 2>&1 || skip "the package archive is not reached: $(tail -n 1 "$dir/debootstrap.log")"
     mkdir "$root.new"
     for package in "$dir"/packages/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$root.new"; done

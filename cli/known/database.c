@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SQLITE_SO "libsqlite3.so.0"
-
 enum {
     APPLICATION = 'C' << 24 | 'V' << 16 | 'v' << 8 | 'd', /* in the header of the file */
     /* Of the tables, and of what fingerprints are made of: who changes either adds one. */
@@ -108,7 +106,7 @@ database_state database_state_of(int rc)
 
 bool cli_database_load(void)
 {
-    void *lib = dlopen(SQLITE_SO, RTLD_NOW | RTLD_LOCAL), *found;
+    void *lib = dlopen(CLI_SQLITE_SO, RTLD_NOW | RTLD_LOCAL), *found;
     bool all = lib != NULL;
 
     /* POSIX: a function's address goes through void *, which C has no cast for. */

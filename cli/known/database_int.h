@@ -7,6 +7,8 @@
 
 #include <sqlite3.h>
 
+#define CLI_SQLITE_SO "libsqlite3.so.0"
+
 #define OF_SQLITE(USE)                                                                                       \
     USE(sqlite3_bind_blob)                                                                                   \
     USE(sqlite3_bind_int64)                                                                                  \
