@@ -154,6 +154,7 @@ int cmd_check(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_known(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_select(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_link(int argc, char **argv);

@@ -275,6 +275,14 @@ static bool look_at(int fd, struct stat *st)
 #endif
 }
 
+bool cli_input_is(const cli_input *in, const struct stat *file)
+{
+    struct stat own = { 0 };
+
+    return !in->why && in->what != CLI_PACKAGE && look_at(in->fd, &own) && own.st_dev == file->st_dev &&
+           own.st_ino == file->st_ino;
+}
+
 cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why)
 {
     struct stat before = { 0 }, after = { 0 };

@@ -6,6 +6,8 @@
 
 #include "cli.h"
 
+#include <sys/stat.h>
+
 typedef struct cli_input {
     const char *name; /* as given, or as found below a directory; "-" is standard input */
     /* Valid when why is NULL; released by the caller of the callback unless it is kept. */
@@ -49,6 +51,9 @@ typedef bool cli_input_fn(void *user, cli_input *in);
 /** The whole file, in memory to be freed, for commands that look at all of it. *why: more than the status
  *  says, or NULL. A file that was written to meanwhile is CUVET_E_IO. */
 cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why);
+
+/** Is it this file, whatever its name was? For regular files; also in the cage. */
+bool cli_input_is(const cli_input *in, const struct stat *file);
 
 /** Open the inputs, enter the cage, then hand them out. No byte of an input is looked at before, and nothing
  *  can be opened by name afterwards. Once per process. @param needs NULL: nothing else.

@@ -57,7 +57,7 @@ static command_fn *const RUN[] = {
     [CLI_C_RULES] = cmd_rules,       [CLI_C_SELECT] = cmd_select, [CLI_C_LINK] = cmd_link,
     [CLI_C_FINALIZE] = cmd_finalize, [CLI_C_SERVE] = cmd_serve,   [CLI_C_TOOLKIT] = cmd_toolkit,
     [CLI_C_DIFF] = cmd_diff,         [CLI_C_HELP] = cmd_help,     [CLI_C_INVENTORY] = cmd_inventory,
-    [CLI_C_KNOWN] = cmd_known,
+    [CLI_C_KNOWN] = cmd_known,       [CLI_C_REPORT] = cmd_report,
 };
 
 static int run_command(int argc, char **argv)

@@ -7,8 +7,8 @@
 
 #define IN(id) (1u << CLI_C_##id)
 #define IN_INPUT                                                                                             \
-    (IN(SCAN) | IN(LIST) | IN(CHECK) | IN(DIFF) | IN(INVENTORY) | IN(KNOWN) | IN(UNPACK) | IN(MAP) |         \
-     IN(SELECT) | IN(FINALIZE))
+    (IN(SCAN) | IN(LIST) | IN(CHECK) | IN(DIFF) | IN(INVENTORY) | IN(KNOWN) | IN(REPORT) | IN(UNPACK) |      \
+     IN(MAP) | IN(SELECT) | IN(FINALIZE))
 #define IN_ANY       ((1u << CLI_C_COUNT) - 1)
 #define ROWS(table)  (sizeof(table) / sizeof((table)[0]))
 #define MAX_SETTINGS 64

@@ -7,7 +7,7 @@ _cuvet()
     if [ "$cur" = = ]; then cur=; fi
     if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='scan list check diff inventory known unpack dump map rules select link finalize serve toolkit help --help --version'
+        words='scan list check diff inventory known report unpack dump map rules select link finalize serve toolkit help --help --version'
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
@@ -38,6 +38,9 @@ _cuvet()
         known,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         known,--limits) words='strict roomy tiny' ;;
         known,--sandbox) words='auto required' ;;
+        report,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
+        report,--limits) words='strict roomy tiny' ;;
+        report,--sandbox) words='auto required' ;;
         unpack,--directory|unpack,-d) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         unpack,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         unpack,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
@@ -80,6 +83,7 @@ _cuvet()
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             inventory) words='--format --recursive --no-packages --files-from --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             known) words='--format --fail-on --all --as --recursive --no-packages --files-from --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            report) words='--recursive --no-packages --files-from --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --force --output --help --version' ;;
             unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             dump) words='--no-packages --files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
             map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
@@ -89,7 +93,7 @@ _cuvet()
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
             serve) words='--socket --mode --workers --queue --deadline --stall --allow-uid --worker --require-sandbox --help --version' ;;
             toolkit) words='--from --help --version' ;;
-            help) words='--help --version scan list check diff inventory known unpack dump map rules select link finalize serve toolkit help' ;;
+            help) words='--help --version scan list check diff inventory known report unpack dump map rules select link finalize serve toolkit help' ;;
             esac ;;
         esac
     fi

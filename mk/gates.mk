@@ -5,7 +5,7 @@
 .PHONY: check-abi check-folders check-layers check-shape shape check-bans check-docs check-generated check-hostile check-unsafe check-hardening check-repro check-warnings check-asan check-int \
         check-tsan check-msan check-world check-toolkits check-device check-detection check-bare check-deb check-aarch64 lint format check-format coverage docs
 
-check-layers: $(LAYER_LIBS) $(FILTER_INC) $(BUILD)/libcuvet.so $(BUILD)/libcuvet-worker.so ## includes against src/LAYERS, each directory linked alone, exports
+check-layers: $(LAYER_LIBS) $(FILTER_INC) $(PAGE_INCS) $(BUILD)/libcuvet.so $(BUILD)/libcuvet-worker.so ## includes against src/LAYERS, each directory linked alone, exports
 	@$(PYTHON) tools/check_layers --build $(BUILD) --cc '$(CC)'
 
 check-shape: ## one-letter names, numbers of machines and formats outside their home, ...: tools/shape.max may only fall
@@ -133,7 +133,7 @@ LINT_CLI := $(CLI_SRCS) $(JIT_SRCS) $(sort $(wildcard cli/filter/*.c cli/worker/
 # The analyzer walks each function to so many places: its default where CV_FULL says that everything is wanted, as in
 # check-full, else so many as take a sixth of the time.
 LINT_NODES := $(if $(CV_FULL),225000,10000)
-lint: $(FLAGS_FILE) $(FILTER_INC) ## clang-tidy over the library and the command
+lint: $(FLAGS_FILE) $(FILTER_INC) $(PAGE_INCS) ## clang-tidy over the library and the command
 ifeq ($(CLANG_TIDY),)
 	@echo "SKIPPED: clang-tidy is not installed"; exit 77
 else

@@ -8,7 +8,7 @@ LAYER_DIRS := $(shell sed -e 's/#.*//' src/LAYERS 2>/dev/null | awk 'NF >= 2 { p
 
 LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
 LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o) $(MODE_OBJS)
-CLI_SRCS   := $(sort $(wildcard cli/*.c cli/check/*.c cli/known/*.c cli/nvlink/*.c) cli/package/frame.c)
+CLI_SRCS   := $(sort $(wildcard cli/*.c cli/check/*.c cli/known/*.c cli/nvlink/*.c cli/page/*.c) cli/package/frame.c)
 CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
 EXPORTS    := src/api/exports.map
 # Sanitizer runtimes are left undefined in a shared object on purpose; nothing else may be.
@@ -45,6 +45,22 @@ $(FILTER_INC): $(BUILD)/gen/filter_export
 
 $(BUILD)/obj/cli/filter.o: $(FILTER_INC)
 $(BUILD)/obj/cli/filter.o: CLI_CFLAGS += -I$(BUILD)/gen
+
+# The page of cuvet report, as the initializers of arrays. Its script is one function around all of its parts.
+PAGE_INCS := $(patsubst %,$(BUILD)/gen/page_%.inc,html css js)
+PAGE_JS   := $(patsubst %,cli/page/%.js,base data draw table summary findings coverage treemap ledger pieces start)
+bytes_of   = od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
+$(BUILD)/gen/page_%.inc: cli/page/page.% mk/lib.mk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)cat $< | $(bytes_of) > $@
+$(BUILD)/gen/page_js.inc: $(PAGE_JS) mk/lib.mk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q){ echo '(function () { "use strict";'; cat $(PAGE_JS); echo '}());'; } | $(bytes_of) > $@
+
+$(BUILD)/obj/cli/page/write.o: $(PAGE_INCS)
+$(BUILD)/obj/cli/page/write.o: CLI_CFLAGS += -I$(BUILD)/gen
 
 # `ar D` writes no dates and no owners; a fresh archive each time, so that a removed source leaves no object behind.
 define archive
