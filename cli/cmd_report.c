@@ -15,16 +15,23 @@ typedef struct report_run {
     bool same; /* … and it is an input */
 } report_run;
 
+static const char EXISTS[] = "file exists (--force replaces it)";
 static report_run report;
+
+/* Before there is anything to tell: a run that the cage ends has no page. */
+static void begin_page(report_run *run, const cli_session *session)
+{
+    if (!run->begun)
+        page_put_head(&run->page, session);
+    run->begun = true;
+    run->page.session = session;
+}
 
 static void on_begin(void *user, const cli_session *session)
 {
     report_run *run = user;
 
-    if (!run->begun)
-        page_put_head(&run->page, session);
-    run->begun = true;
-    run->page.session = session;
+    begin_page(run, session);
     run->same = run->same || (run->replaces && cli_input_is(session->in, &run->old));
     cli_looking_begin(&run->page.looking, session);
     page_begin_ranges(&run->page);
@@ -66,7 +73,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 {
     report_run *run = user;
 
-    run->page.session = session;
+    begin_page(run, session); /* a package may have no entries */
     if (session->in->what == CLI_PACKAGE)
         page_end_package(&run->page, result);
     else if (!run->page.file.begun && session->in->what == CLI_ENTRY && result->verdict == CUVET_V_CLEAN)
@@ -94,6 +101,11 @@ static bool open_output(report_run *run, cli_porter *porter, const cli_args *arg
     if (path && cli_outfile_collides((const cli_outfile *const[]){ &run->out }, 1, args))
         return false;
     run->replaces = path && stat(path, &run->old) == 0;
+    if (run->replaces && !args->set[CLI_O_FORCE]) { /* asked again when it gets its name */
+        cli_complain(path, "%s", EXISTS);
+        *rc = CLI_X_IO;
+        return false;
+    }
     *rc = cli_porter_begin(porter);
     return *rc == CLI_X_CLEAN;
 }
@@ -116,8 +128,7 @@ static int give_out(report_run *run, const cli_session *session, bool whole)
         status = cli_outfile_finish(&run->out, CUVET_OK);
     if (status == CUVET_E_EXISTS)
         cli_complain(run->out.path, "%s",
-                     session->args->set[CLI_O_FORCE] ? "exists and is not a regular file"
-                                                     : "file exists (--force replaces it)");
+                     session->args->set[CLI_O_FORCE] ? "exists and is not a regular file" : EXISTS);
     else if (status != CUVET_OK)
         cli_complain(run->out.path, "%s", cli_status_text(status));
     return status == CUVET_E_EXISTS ? CLI_X_IO : cli_exit_of(status);
@@ -137,6 +148,8 @@ static int run_report(cli_session *session, cli_needs *needs)
     if (!page_begin(&report.page, out->path ? out->draft.fd : -1))
         return CLI_X_INTERNAL;
     rc = cli_session_run(session);
+    if (!session->cut_short)
+        begin_page(&report, session); /* folders may have no files */
     if (report.begun)
         rc = cli_worse(rc, give_out(&report, session, page_end(&report.page, session)));
     rc = cli_worse(rc, report.page.looking.rc);

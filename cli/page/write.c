@@ -238,7 +238,7 @@ uint32_t page_path(page_doc *page, page_part part, const cuvet_path *path)
 static void put_hash(page_doc *page, const uint8_t *text, size_t size)
 {
     static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char out[sizeof("'sha256-'") + 4 * ((SHA256_DIGEST_SIZE + 2) / 3)] = "'sha256-";
+    char out[sizeof("'sha256-'") + (size_t)4 * ((SHA256_DIGEST_SIZE + 2) / 3)] = "'sha256-";
     size_t at = strlen(out);
     cli_digest digest;
 

@@ -296,6 +296,9 @@ def what_cannot_be_read():
     equal((len(empty.files), empty.files[0]["pieces"]), (1, []))
     noise = report(write(bytes(range(256)) * 100))
     equal(noise.end["pieces"], 0)
+    # Nothing at all: a folder without files.
+    nothing = report("-r", scratch(), rc=cuvet("scan", "-r", scratch()).rc)
+    equal((nothing.files, nothing.end["inputs"]), ([], 0))
 
 
 @test
@@ -334,6 +337,8 @@ def packages():
     equal([(p[0], p[1]) for p in page.packages], [(path, 4)])
     equal((page.end["inputs"], page.end["packages"]), (4, 1))
     equal(len(report("--no-packages", path, rc=cuvet("scan", "--no-packages", path).rc).files), 1)
+    empty = report(package(**{"d/": b""}))  # without an entry it is a file
+    equal((empty.packages, [f["end"]["verdict"] for f in empty.files]), ([], ["unsupported"]))
     # A package without device code has no files, and says so.
     equal((report(package(a=b"text")).files, report(package(a=b"text")).end["inputs"]), ([], 1))
 
