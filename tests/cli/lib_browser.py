@@ -37,7 +37,12 @@ class Browser:
         os.close(from_write)
         self.out, self.inp, self.buffer, self.number, self.events = to_write, from_read, b"", 0, []
         self.session = None
-        target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
+        try:
+            targets = self.call("Target.getTargets")["targetInfos"]
+        except (AssertionError, OSError) as why:
+            self.__exit__()
+            raise Skip("the browser does not start here: %s" % why) from why
+        target = next(t for t in targets if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(domain + ".enable")
