@@ -290,12 +290,13 @@ static int by_code(const void *left, const void *right)
     return one->suffix - other->suffix;
 }
 
-static void end_subject(check_run *run, const char *name)
+static void end_subject(check_run *run, const char *name, bool entry)
 {
     check_subject *subject = &run->subject;
     bool over = subject->over;
 
     subject->name = name;
+    subject->entry = entry;
     subject->has = &run->has;
     find_missing(run);
     find_large(run);
@@ -353,16 +354,16 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         if (in->rc != 0)
             return;
         if (!run->each || run->of_package == 0)
-            end_subject(run, in->name);
+            end_subject(run, in->name, false);
         run->of_package = 0;
         return;
     }
     judge_file(run, session, result);
     if (in->what == CLI_INPUT) {
-        end_subject(run, in->name);
+        end_subject(run, in->name, in->what == CLI_ENTRY);
         run->of_package = 0;
     } else if (run->each && (run->subject.n_problems || result->sum.members + result->sum.images > 0)) {
-        end_subject(run, in->name);
+        end_subject(run, in->name, in->what == CLI_ENTRY);
     }
 }
 
@@ -430,7 +431,7 @@ int cmd_check(int argc, char **argv)
     run.each = args.set[CLI_O_EACH];
     run.inside = check_policy_looks_inside(&run.policy);
     run.report = report_of(args.value[CLI_O_FORMAT]);
-    if (rc == CLI_X_CLEAN && !run.report->begin())
+    if (rc == CLI_X_CLEAN && !run.report->begin(&args))
         rc = CLI_X_INTERNAL;
     if (rc != CLI_X_CLEAN) {
         unload(&run);

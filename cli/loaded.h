@@ -19,6 +19,7 @@
 #define CLI_OF_JANSSON(USE)                                                                                  \
     USE(json_array)                                                                                          \
     USE(json_array_append_new)                                                                               \
+    USE(json_array_insert_new)                                                                               \
     USE(json_array_get)                                                                                      \
     USE(json_array_size)                                                                                     \
     USE(json_deep_copy)                                                                                      \
@@ -62,6 +63,7 @@ extern cli_loaded_functions cli_loaded;
 #ifndef CLI_LOADED_C
 #define json_array             cli_loaded.json_array
 #define json_array_append_new  cli_loaded.json_array_append_new
+#define json_array_insert_new  cli_loaded.json_array_insert_new
 #define json_array_get         cli_loaded.json_array_get
 #define json_array_size        cli_loaded.json_array_size
 #define json_deep_copy         cli_loaded.json_deep_copy

@@ -1,320 +1,309 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* SARIF 2.1.0. One run; each input is an artifact, the pieces that findings lie in are artifacts nested in
- * it. */
-#include "report.h"
+/* SARIF 2.1.0: one run, and a result for each rule and file. It lies where viewers look for it, at the first
+ * line of a file of the sources; the places in that file are related locations. */
+#include "report_sarif.h"
 #include "sandbox.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HELP_BASE "docs/rules.md#"
-#define URI_CAP   16384
+/* Beyond them a result has its first place alone. */
+enum { MOST_PLACES_OF_RUN = 100000 };
 
-struct cli_sarif_report {
-    const cli_args *args;
-    json_t *artifacts, *results, *notifications;
-    json_t *known;        /* of the present file: path text → index of its artifact; "" is the file */
-    size_t file_artifact; /* index */
-};
-
-static json_t *message_of(const char *text)
+static void forget_groups(cli_sarif_report *report)
 {
-    json_t *message = json_object();
-
-    cli_json_set(message, "text", cli_json_text(text));
-    return message;
-}
-
-/* The source is read a second time; the hash is left out when that fails. */
-static json_t *hash_of(const cuvet_source *src)
-{
-    char hex[CLI_SHA256_CAP];
-    cli_digest digest;
-
-    if (!cli_digest_source(&digest, src, 0, src->length))
-        return NULL;
-    cli_digest_text(&digest, hex);
-    return json_pack("{s:s}", "sha-256", hex);
-}
-
-static json_t *location_of(const char *bytes)
-{
-    char *uri = malloc(URI_CAP);
-    json_t *object = json_object();
-
-    if (uri) {
-        cli_uri(bytes, strlen(bytes), uri, URI_CAP);
-        cli_json_set(object, "uri", json_string(uri));
-    } else {
-        cli_json_set(object, "uri", NULL);
+    for (size_t i = 0; i < report->n_groups; i++) {
+        report->group_of[report->group[i].rule] = 0;
+        json_decref(report->group[i].places);
     }
-    free(uri);
-    return object;
+    report->n_groups = 0;
 }
 
 static void begin_file(void *user, const cli_session *session)
 {
     cli_sarif_report *report = user;
-    const char *name = strcmp(session->in->name, "-") == 0 ? "stdin" : session->in->name;
-    json_t *artifact = json_object(), *hash;
 
-    cli_json_set(artifact, "location", location_of(name));
-    if (!session->in->why) {
-        cli_json_set(artifact, "length", json_integer((json_int_t)session->in->source.length));
-        /* A file that is too large to scan is too large to hash. */
-        hash =
-            session->in->source.length <= session->args->limits.input ? hash_of(&session->in->source) : NULL;
-        if (hash)
-            cli_json_set(artifact, "hashes", hash);
-    }
-    cli_json_set(artifact, "roles", json_pack("[s]", "analysisTarget"));
-    report->file_artifact = json_array_size(report->artifacts);
-    cli_json_append(report->artifacts, artifact);
+    forget_groups(report);
     json_decref(report->known);
     report->known = json_object();
-    cli_json_set(report->known, "", json_integer((json_int_t)report->file_artifact));
+    report->has_artifact = false;
+    if (session->in->what != CLI_ENTRY)
+        sarif_need_artifact(report, session);
 }
 
-static bool is_artifact(const cuvet_step *step)
-{
-    switch ((cuvet_step_kind)step->kind) {
-    case CUVET_P_MEMBER:
-    case CUVET_P_FATBIN:
-    case CUVET_P_ENTRY:
-    case CUVET_P_ELF:
-    case CUVET_P_SECTION:
-    case CUVET_P_PTX:
-    case CUVET_P_HOST:
-    case CUVET_P_LTOIR:
-    case CUVET_P_BITCODE: return true;
-    case CUVET_P_NONE:
-    case CUVET_P_SYMBOL:
-    case CUVET_P_RELOC:
-    case CUVET_P_RECORD:
-    case CUVET_P_NOTE:
-    case CUVET_P_SEGMENT:
-    case CUVET_P_WRAPPER: break;
-    }
-    return false;
-}
-
-/* Index of the artifact for the first 'count' steps of a path, made on first use; its parent is the one of
- * the steps before. */
-static size_t nested_artifact(cli_sarif_report *report, const cuvet_path *where, uint32_t count)
-{
-    size_t parent = report->file_artifact;
-
-    for (uint32_t i = 1; i <= count && i <= CUVET_PATH_MAX; i++) {
-        cuvet_path prefix = *where;
-        char path[CLI_PATH_CAP + 1] = "/";
-        const json_t *known;
-        json_t *artifact;
-
-        if (!is_artifact(&where->step[i - 1]))
-            break;
-        prefix.n = i;
-        cli_path(&prefix, path + 1, sizeof(path) - 1);
-        known = json_object_get(report->known, path + 1);
-        if (known) {
-            parent = (size_t)json_integer_value(known);
-            continue;
-        }
-        artifact = json_object();
-        cli_json_set(artifact, "location", location_of(path));
-        cli_json_set(artifact, "parentIndex", json_integer((json_int_t)parent));
-        parent = json_array_size(report->artifacts);
-        cli_json_append(report->artifacts, artifact);
-        cli_json_set(report->known, path + 1, json_integer((json_int_t)parent));
-    }
-    return parent;
-}
-
-/* Steps of a path up to the image that holds decompressed content: what inner offsets count in. */
-static uint32_t content_steps(const cuvet_path *where)
-{
-    for (uint32_t i = 0; i < where->n && i < CUVET_PATH_MAX; i++) {
-        uint8_t kind = where->step[i].kind;
-
-        if (kind == CUVET_P_ELF || kind == CUVET_P_PTX || kind == CUVET_P_LTOIR || kind == CUVET_P_BITCODE)
-            return i + 1;
-    }
-    return where->n;
-}
-
-static json_t *physical_location(const cli_sarif_report *report, size_t artifact, uint64_t off,
+/* The file on the disk, as viewers know it. */
+static json_t *physical_location(const cli_sarif_report *report, const cli_session *session, uint64_t off,
                                  uint64_t length)
 {
-    json_t *properties = json_object(), *region = json_object(), *location;
-    const json_t *object = json_array_get(report->artifacts, artifact);
+    bool entry = session->in->what == CLI_ENTRY;
+    json_t *properties = json_object(), *region = sarif_first_line();
+    json_t *location = sarif_file(session->in->name, entry);
 
-    location = json_deep_copy(json_object_get(object, "location"));
-    cli_json_set(location, "index", json_integer((json_int_t)artifact));
+    cli_json_set(location, "index",
+                 json_integer((json_int_t)(entry ? report->package_artifact : report->file_artifact)));
     cli_json_set(properties, "artifactLocation", location);
-    if (off <= INT64_MAX && length <= INT64_MAX) {
+    if (!entry && off <= INT64_MAX && length <= INT64_MAX) { /* an entry's bytes are not where it lies */
         cli_json_set(region, "byteOffset", json_integer((json_int_t)off));
         if (length)
             cli_json_set(region, "byteLength", json_integer((json_int_t)length));
-        cli_json_set(properties, "region", region);
-    } else {
-        json_decref(region);
     }
+    cli_json_set(properties, "region", region);
     return properties;
 }
 
-static json_t *fingerprint(const char *rule, const char *path)
+/* "lib/b.so!/fatbin[0]/entry[1]" @return false: it would be empty */
+static bool full_name(const cli_session *session, const char *path, char *out, size_t cap)
 {
-    char hex[CLI_SHA256_CAP];
+    const char *inner = sarif_inner(session->in->name, session->in->what == CLI_ENTRY);
 
-    cli_fingerprint_of(rule, path, hex);
-    return json_pack("{s:s}", "rulePath/v1", hex);
+    snprintf(out, cap, "%.*s%s%s", (int)(cap - CLI_PATH_CAP), inner, *inner && *path ? "!/" : "", path);
+    return *out != '\0';
 }
 
-static json_t *locations(cli_sarif_report *report, const cuvet_diag *diag, const char *path)
+enum { NAME_CAP = 4096 + CLI_PATH_CAP };
+
+static json_t *location_of(const cli_sarif_report *report, const cli_session *session, const char *path,
+                           uint64_t off, uint64_t length)
 {
-    size_t artifact = nested_artifact(report, &diag->where, diag->where.n), content = artifact;
+    char name[NAME_CAP];
     json_t *location = json_object();
 
-    if ((diag->flags & CUVET_DIAG_INNER) != 0)
-        content = nested_artifact(report, &diag->where, content_steps(&diag->where));
-    cli_json_set(location, "physicalLocation",
-                 physical_location(
-                     report, (diag->flags & CUVET_DIAG_INNER) != 0 ? content : report->file_artifact,
-                     (diag->flags & CUVET_DIAG_INNER) != 0 ? diag->inner_off : diag->file_off, diag->length));
-    if (*path)
-        cli_json_set(location, "logicalLocations", json_pack("[{s:s}]", "fullyQualifiedName", path));
-    return json_pack("[o]", location);
+    cli_json_set(location, "physicalLocation", physical_location(report, session, off, length));
+    if (full_name(session, path, name, sizeof(name)))
+        cli_json_set(location, "logicalLocations",
+                     json_pack("[{s:o}]", "fullyQualifiedName", cli_json_text(name)));
+    return location;
+}
+
+static json_t *place_of(cli_sarif_report *report, const cli_session *session, const cuvet_diag *diag)
+{
+    bool inner = (diag->flags & CUVET_DIAG_INNER) != 0;
+    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
+    char path[CLI_PATH_CAP], message[CLI_MESSAGE_CAP], print[CLI_SHA256_CAP];
+    size_t artifact = sarif_piece_artifact(report, &diag->where, inner);
+    json_t *location, *properties = json_object();
+
+    cli_path(&diag->where, path, sizeof(path));
+    cli_message(diag, message, sizeof(message));
+    cli_fingerprint_of(rule->id, path, print); /* by which a policy suppresses one place */
+    location = location_of(report, session, path, diag->file_off, inner ? 0 : diag->length);
+    cli_json_set(location, "message", sarif_message(message));
+    cli_json_set(properties, "artifact", json_integer((json_int_t)artifact));
+    cli_json_set(properties, "path", json_string(path));
+    cli_json_set(properties, "fileOffset", cli_json_u64(diag->file_off));
+    if (inner)
+        cli_json_set(properties, "unpackedOffset", cli_json_u64(diag->inner_off));
+    cli_json_set(properties, "fingerprint", json_string(print));
+    cli_json_set(properties, "got", cli_json_u64(diag->got));
+    cli_json_set(properties, "want", cli_json_u64(diag->want));
+    cli_json_set(location, "properties", properties);
+    return location;
 }
 
 static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
     cli_sarif_report *report = user;
-    const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
-    const char *id = rule ? rule->id : "?";
-    char path[CLI_PATH_CAP], message[CLI_MESSAGE_CAP];
-    json_t *object = json_object(), *properties = json_object();
+    sarif_group *group;
+    size_t told;
+    bool room = report->places < MOST_PLACES_OF_RUN, worse;
 
-    (void)session;
-    cli_path(&diag->where, path, sizeof(path));
-    cli_message(diag, message, sizeof(message));
-    cli_json_set(object, "ruleId", json_string(id));
-    cli_json_set(object, "ruleIndex", json_integer((json_int_t)diag->rule));
-    cli_json_set(object, "level", json_string(cuvet_severity_name(diag->severity)));
-    cli_json_set(object, "message", message_of(message));
-    cli_json_set(object, "locations", locations(report, diag, path));
-    if ((diag->flags & CUVET_DIAG_INNER) != 0) {
-        json_t *location = json_object();
-
-        cli_json_set(location, "physicalLocation",
-                     physical_location(report, report->file_artifact, diag->file_off, 0));
-        cli_json_set(object, "relatedLocations", json_pack("[o]", location));
+    if (diag->rule >= report->n_rules)
+        return;
+    sarif_need_artifact(report, session);
+    if (report->group_of[diag->rule] == 0) {
+        report->group_of[diag->rule] = report->n_groups + 1;
+        report->group[report->n_groups++] =
+            (sarif_group){ .rule = diag->rule, .severity = diag->severity, .places = json_array() };
     }
-    cli_json_set(object, "partialFingerprints", fingerprint(id, path));
-    cli_json_set(properties, "path", json_string(path));
-    cli_json_set(properties, "fileOffset", cli_json_u64(diag->file_off));
-    cli_json_set(properties, "got", cli_json_u64(diag->got));
-    cli_json_set(properties, "want", cli_json_u64(diag->want));
-    cli_json_set(object, "properties", properties);
+    group = &report->group[report->group_of[diag->rule] - 1];
+    group->count++;
+    told = json_array_size(group->places);
+    worse = diag->severity > group->severity; /* then it is shown first */
+    if (worse)
+        group->severity = diag->severity;
+    if (told > 0 && !worse && (!room || told >= SARIF_MOST_PLACES))
+        return;
+    report->places++;
+    if (worse && json_array_insert_new(group->places, 0, place_of(report, session, diag)) != 0)
+        (void)cli_json_failed();
+    if (!worse)
+        cli_json_append(group->places, place_of(report, session, diag));
+}
+
+/* Not called where a filter leaves something out. */
+static void on_closing(void *user, const cli_session *session)
+{
+    cli_sarif_report *report = user;
+
+    for (size_t i = 0; i < report->n_groups; i++) {
+        sarif_group *group = &report->group[i];
+        uint64_t count;
+
+        if (cuvet_scan_rule_count(session->ctx, session->scan, group->rule, &count) == CUVET_OK &&
+            count > group->count)
+            group->count = count;
+    }
+}
+
+/* ---- results ---- */
+
+static const char *score_of(const cuvet_rule_info *rule)
+{
+    if (rule->severity == CUVET_NOTE)
+        return NULL;
+    if (rule->severity == CUVET_ERROR && rule->cls == CUVET_C_FORM)
+        return "8.0";
+    return "5.0";
+}
+
+static const char *advice_of(const cuvet_rule_info *rule)
+{
+    if (rule->cls == CUVET_C_LIMIT)
+        return "What lies behind the limit was not looked at. Raise it with --limit if you know who made the "
+               "file.";
+    if (rule->severity == CUVET_ERROR)
+        return "Do not load, link or ship the file. Whoever made it has to make it again.";
+    if (rule->severity == CUVET_WARNING)
+        return "The file is not what it says it is. Find out who made it, and with what.";
+    return NULL;
+}
+
+/* Only rules that results have are in the log: all of them take 300 KB. */
+static size_t rule_index(cli_sarif_report *report, cuvet_rule id)
+{
+    const cuvet_rule_info *info = cuvet_rule_get(id);
+    sarif_rule rule;
+
+    if (report->rule_at[id] == 0) {
+        rule = (sarif_rule){ .id = info->id,
+                             .title = info->title,
+                             .why = info->why,
+                             .advice = advice_of(info),
+                             .level = cuvet_severity_name(info->severity),
+                             .tag = cuvet_class_name(info->cls),
+                             .score = score_of(info) };
+        cli_json_append(report->rules, sarif_rule_object(&rule));
+        report->rule_at[id] = json_array_size(report->rules);
+    }
+    return report->rule_at[id] - 1;
+}
+
+static size_t malformed_rule(cli_sarif_report *report)
+{
+    static const sarif_rule RULE = { .id = "package/malformed",
+                                     .title = "A package is damaged, or contradicts itself",
+                                     .why = "Two programs that unpack it may see different files.",
+                                     .advice =
+                                         "Do not install the package. Whoever made it has to make it again.",
+                                     .level = "error",
+                                     .tag = "package",
+                                     .score = "8.0" };
+
+    if (report->malformed_at == 0) {
+        cli_json_append(report->rules, sarif_rule_object(&RULE));
+        report->malformed_at = json_array_size(report->rules);
+    }
+    return report->malformed_at - 1;
+}
+
+static bool has_room(cli_sarif_report *report, bool note)
+{
+    if (json_array_size(report->results) < SARIF_MOST_RESULTS &&
+        (!note || report->notes < SARIF_MOST_NOTES)) {
+        report->notes += note;
+        return true;
+    }
+    report->left_out++;
+    return false;
+}
+
+/* The places get numbers, with which a text could point to them. */
+static json_t *numbered(json_t *places)
+{
+    size_t i;
+    json_t *place;
+
+    json_array_foreach (places, i, place)
+        cli_json_set(place, "id", json_integer((json_int_t)i + 1));
+    return json_incref(places);
+}
+
+static json_t *text_of(const cli_session *session, const sarif_group *group)
+{
+    const json_t *place = json_array_get(group->places, 0);
+    const json_t *properties = json_object_get(place, "properties");
+    const char *path = json_string_value(json_object_get(properties, "path"));
+    const char *said = json_string_value(json_object_get(json_object_get(place, "message"), "text"));
+    const char *unpacked = json_object_get(properties, "unpackedOffset") ? "unpacked " : "";
+    const json_t *off = json_object_get(properties, *unpacked ? "unpackedOffset" : "fileOffset");
+    char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128], times[48] = "", at[32] = "";
+
+    if (group->count > 1)
+        snprintf(times, sizeof(times), "%" PRIu64 " places, the first ", group->count);
+    if (json_is_integer(off))
+        snprintf(at, sizeof(at), "byte 0x%" PRIx64, (uint64_t)json_integer_value(off));
+    (void)full_name(session, path ? path : "", name, sizeof(name));
+    snprintf(text, sizeof(text), "%s (%s%s%s%s%s)", said ? said : "", times, name, *name && *at ? ", " : "",
+             *at ? unpacked : "", at);
+    return sarif_message(text);
+}
+
+static void add_result(cli_sarif_report *report, const cli_session *session, const sarif_group *group)
+{
+    const cuvet_rule_info *rule = cuvet_rule_get(group->rule);
+    json_t *object;
+
+    if (!has_room(report, group->severity == CUVET_NOTE))
+        return;
+    object = json_object();
+    cli_json_set(object, "ruleId", json_string(rule->id));
+    cli_json_set(object, "ruleIndex", json_integer((json_int_t)rule_index(report, group->rule)));
+    cli_json_set(object, "level", json_string(cuvet_severity_name(group->severity)));
+    cli_json_set(object, "message", text_of(session, group));
+    cli_json_set(object, "locations", json_pack("[o]", location_of(report, session, "", UINT64_MAX, 0)));
+    cli_json_set(object, "relatedLocations", numbered(group->places));
+    cli_json_set(object, "occurrenceCount",
+                 json_integer((json_int_t)(group->count < INT64_MAX ? group->count : INT64_MAX)));
+    cli_json_set(object, "partialFingerprints",
+                 sarif_fingerprints(rule->id, session->in->name, session->in->what == CLI_ENTRY));
     cli_json_append(report->results, object);
 }
 
-/* Give an artifact that findings made known its extent. Its offset counts in its parent, where that holds
- * it byte for byte. */
-static void set_extent(cli_sarif_report *report, const char *path, bool has_off, uint64_t off,
-                       uint64_t length, uint64_t file_off)
+/* What a package has, and nobody can unpack. */
+static void add_malformed(cli_sarif_report *report, const cli_session *session, const char *why)
 {
-    const json_t *known = json_object_get(report->known, path);
-    json_t *artifact = known ? json_array_get(report->artifacts, (size_t)json_integer_value(known)) : NULL;
-    json_t *properties;
+    json_t *object;
 
-    if (!artifact || json_object_get(artifact, "properties") || off > INT64_MAX || length > INT64_MAX)
+    if (!has_room(report, false))
         return;
-    if (has_off)
-        cli_json_set(artifact, "offset", json_integer((json_int_t)off));
-    if (length)
-        cli_json_set(artifact, "length", json_integer((json_int_t)length));
-    properties = json_object();
-    cli_json_set(properties, "fileOffset", cli_json_u64(file_off));
-    cli_json_set(artifact, "properties", properties);
+    object = json_object();
+    cli_json_set(object, "ruleId", json_string("package/malformed"));
+    cli_json_set(object, "ruleIndex", json_integer((json_int_t)malformed_rule(report)));
+    cli_json_set(object, "level", json_string("error"));
+    cli_json_set(object, "message", sarif_message(why));
+    cli_json_set(object, "locations", json_pack("[o]", location_of(report, session, "", UINT64_MAX, 0)));
+    cli_json_set(object, "partialFingerprints",
+                 sarif_fingerprints("package/malformed", session->in->name, session->in->what == CLI_ENTRY));
+    cli_json_append(report->results, object);
 }
 
-static json_t *producer_of(const cuvet_producer *producer)
+static void add_notification(cli_sarif_report *report, const char *level, const char *text, json_t *location)
 {
-    char release[CLI_RELEASE_CAP];
-    json_t *object = json_object();
+    json_t *notification = json_object();
 
-    cli_release_text(producer->version, release, sizeof(release));
-    cli_json_set(object, "tool", json_string(producer->tool));
-    cli_json_set(object, "version", *release ? json_string(release) : json_null());
-    cli_json_set(object, "inferred", json_boolean((producer->flags & CUVET_PRODUCER_INFERRED) != 0));
-    return object;
+    cli_json_set(notification, "level", json_string(level));
+    cli_json_set(notification, "message", sarif_message(text));
+    if (location)
+        cli_json_set(notification, "locations", json_pack("[o]", location));
+    cli_json_append(report->notifications, notification);
 }
 
-/* Of an artifact that findings made known. */
-static void set_producer(const cli_sarif_report *report, const char *path, const cuvet_producer *producer)
+static json_t *summary_of(const cli_result *res)
 {
-    const json_t *known = json_object_get(report->known, path);
-    json_t *properties;
-
-    if (!known || !*path || !producer->tool || (!*producer->tool && producer->version == 0))
-        return;
-    properties =
-        json_object_get(json_array_get(report->artifacts, (size_t)json_integer_value(known)), "properties");
-    if (properties)
-        cli_json_set(properties, "producer", producer_of(producer));
-}
-
-static void extent_of_entry(cli_sarif_report *report, const cuvet_item *item)
-{
-    uint64_t head = item->payload_off - item->header_off;
-    cuvet_path inner = item->where;
-    char path[CLI_PATH_CAP];
-
-    cli_path(&item->where, path, sizeof(path));
-    set_extent(report, path, item->header_off >= item->container_off, item->header_off - item->container_off,
-               head + item->stored_size, item->header_off);
-    if (inner.n >= CUVET_PATH_MAX)
-        return;
-    inner.step[inner.n++] = (cuvet_step){ .kind = item->kind == CUVET_K_PTX     ? CUVET_P_PTX
-                                                  : item->kind == CUVET_K_LTOIR ? CUVET_P_LTOIR
-                                                                                : CUVET_P_ELF };
-    cli_path(&inner, path, sizeof(path));
-    set_extent(report, path, item->compression == CUVET_Z_NONE, head, item->unpacked_size, item->payload_off);
-    set_producer(report, path, &item->producer);
-}
-
-static void on_member(void *user, const cli_session *session, const cuvet_item *item)
-{
-    cli_sarif_report *report = user;
-    cuvet_path container = item->where;
-    char path[CLI_PATH_CAP];
-
-    (void)session;
-    if (!(item->flags & CUVET_ITEM_IN_CONTAINER)) {
-        cli_path(&item->where, path, sizeof(path));
-        if (*path)
-            set_extent(report, path, item->where.n == 1, item->payload_off, item->unpacked_size,
-                       item->payload_off);
-        set_producer(report, path, &item->producer);
-        return;
-    }
-    if (container.n > 0) {
-        container.n--;
-        cli_path(&container, path, sizeof(path));
-        if (*path)
-            set_extent(report, path, container.n == 1, item->container_off, 0, item->container_off);
-    }
-    extent_of_entry(report, item);
-}
-
-static void on_end(void *user, const cli_session *session, const cli_result *res)
-{
-    cli_sarif_report *report = user;
     const cuvet_summary *summary = &res->sum;
-    json_t *properties, *artifact = json_array_get(report->artifacts, report->file_artifact);
+    json_t *properties = json_object();
 
-    if (session->in->what == CLI_PACKAGE) /* its entries are artifacts of their own */
-        return;
-    properties = json_object();
     cli_json_set(properties, "verdict", json_string(cuvet_verdict_name(res->verdict)));
     cli_json_set(properties, "containers", cli_json_u64(summary->containers));
     cli_json_set(properties, "members", cli_json_u64(summary->members));
@@ -326,22 +315,65 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         cli_json_set(properties, "filteredPieces", cli_json_u64(res->left_out));
         cli_json_set(properties, "filteredFindings", cli_json_u64(res->left_out_findings));
     }
-    cli_json_set(artifact, "properties", properties);
-    if (res->why) {
-        json_t *notification = json_object(), *location = json_object();
-
-        cli_json_set(location, "physicalLocation",
-                     physical_location(report, report->file_artifact, UINT64_MAX, 0));
-        cli_json_set(notification, "level", json_string("error"));
-        cli_json_set(notification, "message", message_of(res->why));
-        cli_json_set(notification, "locations", json_pack("[o]", location));
-        cli_json_append(report->notifications, notification);
-    }
+    return properties;
 }
 
-const cli_sink cli_sarif_sink = {
-    .begin = begin_file, .finding = on_finding, .member = on_member, .end = on_end
-};
+static void end_package(cli_sarif_report *report, const cli_input *in)
+{
+    json_t *artifact;
+
+    if (in->rc != 0) /* in another one */
+        return;
+    artifact = json_array_get(report->artifacts, sarif_package_artifact(report, in->name));
+    cli_json_set(artifact, "properties", json_pack("{s:o}", "entries", cli_json_u64(in->entries)));
+}
+
+static void on_end(void *user, const cli_session *session, const cli_result *res)
+{
+    cli_sarif_report *report = user;
+    const cuvet_summary *summary = &res->sum;
+
+    if (session->in->what == CLI_PACKAGE) { /* its entries are artifacts of their own */
+        end_package(report, session->in);
+        return;
+    }
+    /* Of most entries of a package there is nothing to say. */
+    if (res->verdict == CUVET_V_CLEAN && summary->members + summary->images == 0 && !report->has_artifact)
+        return;
+    sarif_need_artifact(report, session);
+    if (session->in->what != CLI_ENTRY || *sarif_inner(session->in->name, true))
+        cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties", summary_of(res));
+    for (size_t i = 0; i < report->n_groups; i++)
+        add_result(report, session, &report->group[i]);
+    forget_groups(report);
+    if (res->why && res->verdict == CUVET_V_MALFORMED)
+        add_malformed(report, session, res->why);
+    else if (res->why)
+        add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
+                         location_of(report, session, "", UINT64_MAX, 0));
+}
+
+const cli_sink cli_sarif_sink = { .begin = begin_file,
+                                  .finding = on_finding,
+                                  .member = sarif_on_member,
+                                  .closing = on_closing,
+                                  .end = on_end };
+
+static void drop(cli_sarif_report *report)
+{
+    forget_groups(report);
+    json_decref(report->artifacts);
+    json_decref(report->results);
+    json_decref(report->notifications);
+    json_decref(report->rules);
+    json_decref(report->known);
+    free(report->rule_at);
+    free(report->group);
+    free(report->group_of);
+    free(report->package);
+    free(report);
+    sarif_end();
+}
 
 cli_sarif_report *cli_sarif_begin(const cli_args *args)
 {
@@ -353,32 +385,17 @@ cli_sarif_report *cli_sarif_begin(const cli_args *args)
     report->artifacts = json_array();
     report->results = json_array();
     report->notifications = json_array();
+    report->rules = json_array();
     report->known = json_object();
-    return report;
-}
-
-static json_t *rule_list(void)
-{
-    json_t *all = json_array();
-    const cuvet_rule_info *rule;
-
-    for (cuvet_rule id = 0; (rule = cuvet_rule_get(id)) != NULL; id++) {
-        char uri[64] = HELP_BASE;
-        size_t len = strlen(uri);
-        json_t *object = json_object();
-
-        for (const char *at = rule->id; *at && len + 1 < sizeof(uri); at++)
-            uri[len++] = (char)(*at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
-        uri[len] = '\0';
-        cli_json_set(object, "id", json_string(rule->id));
-        cli_json_set(object, "shortDescription", message_of(rule->title));
-        cli_json_set(object, "fullDescription", message_of(rule->why));
-        cli_json_set(object, "helpUri", json_string(uri));
-        cli_json_set(object, "defaultConfiguration",
-                     json_pack("{s:s}", "level", cuvet_severity_name(rule->severity)));
-        cli_json_append(all, object);
-    }
-    return all;
+    while (cuvet_rule_get((cuvet_rule)report->n_rules))
+        report->n_rules++;
+    report->rule_at = calloc(report->n_rules, sizeof(*report->rule_at));
+    report->group = calloc(report->n_rules, sizeof(*report->group));
+    report->group_of = calloc(report->n_rules, sizeof(*report->group_of));
+    if (report->rule_at && report->group && report->group_of && sarif_begin(args))
+        return report;
+    drop(report);
+    return NULL;
 }
 
 static json_t *verdicts(void)
@@ -407,16 +424,31 @@ static json_t *invocation(cli_sarif_report *report, int rc)
     return json_pack("[o]", object);
 }
 
+static void say_what_is_left_out(cli_sarif_report *report)
+{
+    char text[160];
+
+    if (report->left_out == 0)
+        return;
+    snprintf(text, sizeof(text), "%" PRIu64 " results are left out: a run has %d, of which %d notes",
+             report->left_out, SARIF_MOST_RESULTS, SARIF_MOST_NOTES);
+    cli_complain(NULL, "%s", text);
+    add_notification(report, "warning", text, NULL);
+}
+
 int cli_sarif_end(cli_sarif_report *report, int rc)
 {
     json_t *log = json_object(), *run = json_object(), *driver = json_object();
 
+    say_what_is_left_out(report);
     cli_json_set(driver, "name", json_string("cuvet"));
     cli_json_set(driver, "version", json_string(cuvet_version()));
-    cli_json_set(driver, "rules", rule_list());
+    cli_json_set(driver, "semanticVersion", json_string(cuvet_version()));
+    cli_json_set(driver, "rules", json_incref(report->rules));
     cli_json_set(driver, "properties", verdicts());
     cli_json_set(run, "tool", json_pack("{s:o}", "driver", driver));
     cli_json_set(run, "invocations", invocation(report, rc));
+    cli_json_set(run, "originalUriBaseIds", sarif_bases());
     cli_json_set(run, "artifacts", json_incref(report->artifacts));
     cli_json_set(run, "results", json_incref(report->results));
     cli_json_set(log, "$schema", json_string(CLI_SARIF_SCHEMA));
@@ -430,10 +462,6 @@ int cli_sarif_end(cli_sarif_report *report, int rc)
         putchar('\n');
     }
     json_decref(log);
-    json_decref(report->artifacts);
-    json_decref(report->results);
-    json_decref(report->notifications);
-    json_decref(report->known);
-    free(report);
+    drop(report);
     return rc;
 }

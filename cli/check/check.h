@@ -66,6 +66,7 @@ typedef struct check_problem {
 /* A file, or a package as a whole. */
 typedef struct check_subject {
     const char *name;
+    bool entry;          /* the name is that of a file in a package */
     cuvet_verdict worst; /* of what is in it */
     const check_codes *has;
     bool over; /* more architectures than are told apart */
@@ -81,7 +82,7 @@ void check_drop_problems(check_subject *subject);
 
 typedef struct check_report {
     const char *name; /* of --format */
-    bool (*begin)(void);
+    bool (*begin)(const cli_args *args);
     void (*subject)(const check_subject *subject);
     void (*end)(int rc);
 } check_report;

@@ -13,8 +13,9 @@ static char *text;
 static size_t n_text;
 static uint64_t n_cases, n_failures;
 
-static bool begin(void)
+static bool begin(const cli_args *args)
 {
+    (void)args;
     cases = open_memstream(&text, &n_text);
     if (!cases)
         cli_complain(NULL, "out of memory");

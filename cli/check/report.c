@@ -5,8 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool nothing_to_begin(void)
+static bool nothing_to_begin(const cli_args *args)
 {
+    (void)args;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* SARIF 2.1.0: one result for each rule and file, with the places in its text. Viewers show results at a line
- * of a file of the repository; binary files have none, so that it is the first. */
+/* SARIF 2.1.0: one result for each rule and file or package, with the places in its text. */
+#include "../sarif.h"
 #include "check.h"
 
 #include <inttypes.h>
@@ -9,32 +9,14 @@
 
 static json_t *results;
 static bool any; /* file or package */
+static uint64_t left_out;
 
-static bool begin(void)
+static bool begin(const cli_args *args)
 {
-    results = json_array();
+    results = sarif_begin(args) ? json_array() : NULL;
     if (!results)
         cli_complain(NULL, "out of memory");
     return results != NULL;
-}
-
-/* The file of a package's entry is the package: viewers know files of the repository. */
-static json_t *location_of(const char *name)
-{
-    const char *inner = strstr(name, "!/");
-    size_t len = inner ? (size_t)(inner - name) : strlen(name);
-    char *uri = malloc(3 * len + 1);
-    json_t *location = NULL;
-
-    if (uri) {
-        cli_uri(name, len, uri, 3 * len + 1);
-        location = json_pack("{s:{s:{s:s},s:{s:i}}}", "physicalLocation", "artifactLocation", "uri", uri,
-                             "region", "startLine", 1);
-    }
-    free(uri);
-    if (!location)
-        (void)cli_json_failed();
-    return location;
 }
 
 /* All problems of one rule, in one text. */
@@ -62,32 +44,48 @@ static json_t *message_of(const check_subject *subject, check_rule rule)
         }
         fprintf(to, " (%s)", subject->name);
         if (fclose(to) == 0)
-            message = json_object();
+            message = sarif_message(text);
     }
-    cli_json_set(message, "text", cli_json_text(text ? text : ""));
+    if (!message)
+        (void)cli_json_failed();
     free(text);
     return message;
 }
 
-static json_t *fingerprint_of(const check_subject *subject, check_rule rule)
+static json_t *location_of(const check_subject *subject, check_rule rule)
 {
-    char hex[CLI_SHA256_CAP];
+    json_t *location = json_object(), *physical = json_object();
+    const char *where = sarif_inner(subject->name, subject->entry);
 
-    cli_fingerprint_of(check_rule_id(rule), subject->name, hex);
-    return json_pack("{s:s}", "ruleSubject/v1", hex);
+    for (size_t i = 0; i < subject->n_problems && !*where; i++)
+        if (subject->problem[i].rule == rule)
+            where = subject->problem[i].where;
+    cli_json_set(physical, "artifactLocation", sarif_file(subject->name, subject->entry));
+    cli_json_set(physical, "region", sarif_first_line());
+    cli_json_set(location, "physicalLocation", physical);
+    if (*where)
+        cli_json_set(location, "logicalLocations",
+                     json_pack("[{s:o}]", "fullyQualifiedName", cli_json_text(where)));
+    return location;
 }
 
 static void add_result(const check_subject *subject, check_rule rule)
 {
-    json_t *result = json_object();
+    json_t *result;
     char id[64];
 
+    if (json_array_size(results) >= SARIF_MOST_RESULTS) {
+        left_out++;
+        return;
+    }
+    result = json_object();
     snprintf(id, sizeof(id), "policy/%s", check_rule_id(rule));
     cli_json_set(result, "ruleId", json_string(id));
+    cli_json_set(result, "ruleIndex", json_integer(rule));
     cli_json_set(result, "level", json_string("error"));
     cli_json_set(result, "message", message_of(subject, rule));
-    cli_json_set(result, "locations", json_pack("[o]", location_of(subject->name)));
-    cli_json_set(result, "partialFingerprints", fingerprint_of(subject, rule));
+    cli_json_set(result, "locations", json_pack("[o]", location_of(subject, rule)));
+    cli_json_set(result, "partialFingerprints", sarif_fingerprints(id, subject->name, subject->entry));
     cli_json_append(results, result);
 }
 
@@ -102,29 +100,53 @@ static void add_subject(const check_subject *subject)
             }
 }
 
+/* Only what a scan finds, or could not look at, is about security. */
 static json_t *rule_list(void)
 {
     json_t *all = json_array();
 
-    for (check_rule rule = CHECK_ARCHITECTURE; rule < CHECK_N_RULES; rule++) {
-        char id[64];
+    for (check_rule id = CHECK_ARCHITECTURE; id < CHECK_N_RULES; id++) {
+        char name[64];
+        const sarif_rule rule = { .id = name,
+                                  .title = check_rule_title(id),
+                                  .why = "cuvet check was asked for it: --require, --forbid, or a policy "
+                                         "(docs/policy.md).",
+                                  .level = "error",
+                                  .tag = "policy",
+                                  .score = id == CHECK_VERDICT  ? "8.0"
+                                           : id == CHECK_UNREAD ? "5.0"
+                                                                : NULL };
 
-        snprintf(id, sizeof(id), "policy/%s", check_rule_id(rule));
-        cli_json_append(all,
-                        json_pack("{s:s,s:{s:s},s:{s:s},s:{s:s}}", "id", id, "shortDescription", "text",
-                                  check_rule_title(rule), "defaultConfiguration", "level", "error",
-                                  "properties", "security-severity", rule == CHECK_VERDICT ? "8.0" : "5.0"));
+        snprintf(name, sizeof(name), "policy/%s", check_rule_id(id));
+        cli_json_append(all, sarif_rule_object(&rule));
     }
     return all;
 }
 
+static json_t *notifications(void)
+{
+    json_t *list = json_array(), *object;
+    char text[120];
+
+    if (left_out == 0)
+        return list;
+    snprintf(text, sizeof(text), "%" PRIu64 " results are left out: a run has %d", left_out,
+             SARIF_MOST_RESULTS);
+    cli_complain(NULL, "%s", text);
+    object = json_pack("{s:s}", "level", "warning");
+    cli_json_set(object, "message", sarif_message(text));
+    cli_json_append(list, object);
+    return list;
+}
+
 static void end(int rc)
 {
-    json_t *log =
-        json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:[{s:b,s:i}],s:o}]}", "$schema", CLI_SARIF_SCHEMA,
-                  "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet", "version", cuvet_version(),
-                  "rules", rule_list(), "invocations", "executionSuccessful", any && rc <= CLI_X_FINDINGS,
-                  "exitCode", rc, "results", results);
+    json_t *log = json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:s,s:o}},s:[{s:b,s:i,s:o}],s:o,s:o}]}", "$schema",
+                            CLI_SARIF_SCHEMA, "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet",
+                            "version", cuvet_version(), "semanticVersion", cuvet_version(), "rules",
+                            rule_list(), "invocations", "executionSuccessful", any && rc <= CLI_X_FINDINGS,
+                            "exitCode", rc, "toolExecutionNotifications", notifications(),
+                            "originalUriBaseIds", sarif_bases(), "results", results);
 
     if (!log || !cli_json_ok()) {
         cli_complain(NULL, "out of memory; no SARIF log is printed");
@@ -134,6 +156,7 @@ static void end(int rc)
         putchar('\n');
     }
     json_decref(log);
+    sarif_end();
 }
 
 const check_report check_sarif = { .name = "sarif", .begin = begin, .subject = add_subject, .end = end };

@@ -125,14 +125,28 @@ def the_formats_agree():
         equal(found, rows, "text and ndjson of " + path)
         equal(verdicts, [ndjson.objects("verdict")[0]["verdict"]], "verdict of " + path)
         run, = json.loads(sarif.raw)["runs"]
-        equal([(r["level"], r["ruleId"], r["properties"]["path"], number(r["properties"]["fileOffset"]))
-               for r in run["results"]], [x[:4] for x in rows], "sarif and ndjson of " + path)
-        equal([r["message"]["text"] for r in run["results"]],
-              [o["message"] for o in ndjson.objects("finding")], "messages")
+        compare_places(run, ndjson.objects("finding"), path)
         equal(run["artifacts"][0]["properties"]["verdict"], verdicts[0], "verdict in sarif")
         equal(run["invocations"][0]["exitCode"], sarif.rc, "exit code in sarif")
         seen |= {x[0] for x in rows}
     equal(seen, {"note", "error"} | (seen & {"warning"}), "severities that were compared")
+
+
+WORSE = {"note": 0, "warning": 1, "error": 2}
+
+
+def compare_places(run, found, path):
+    """A result of SARIF is all findings of one rule in one file: the worst of them first."""
+    rules = list(dict.fromkeys(o["rule"] for o in found))
+    equal([r["ruleId"] for r in run["results"]], rules, "rules of " + path)
+    for result in run["results"]:
+        mine = [o for o in found if o["rule"] == result["ruleId"]]
+        equal((result["occurrenceCount"], result["level"]), (len(mine), max((o["severity"] for o in mine), key=WORSE.get)), path)
+        places = [(p["properties"]["path"], number(p["properties"]["fileOffset"]), number(p["properties"].get("unpackedOffset", -1)),
+                   p["properties"]["got"], p["properties"]["want"], p["message"]["text"]) for p in result["relatedLocations"]]
+        want = [(o["path"], number(o["offset"]), number(o.get("inner_offset", -1)), o["got"], o["want"], o["message"]) for o in mine]
+        equal(sorted(map(str, places)), sorted(map(str, want[:100])), "places of %s in %s" % (result["ruleId"], path))
+        assert result["message"]["text"].startswith(places[0][5] + " ("), result["message"]
 
 
 @test
@@ -149,7 +163,9 @@ def several_files_in_one_sarif_log():
     equal(r.rc, IO, "exit")
     run, = json.loads(r.raw)["runs"]
     tops = [a for a in run["artifacts"] if "parentIndex" not in a]
-    equal([urllib.parse.unquote(a["location"]["uri"]) for a in tops], paths, "artifacts")
+    equal([urllib.parse.unquote(a["location"]["uri"]) for a in tops],
+          [p if not p.startswith("/") else "file://" + p if not p.startswith(os.getcwd() + "/") else p[len(os.getcwd()) + 1:]
+           for p in paths], "artifacts")
     for a, p in zip(tops, paths[:3]):
         equal(a["hashes"]["sha-256"], hashlib.sha256(open(p, "rb").read()).hexdigest(), "hash of " + p)
         equal(a["length"], os.path.getsize(p), "length")
@@ -167,17 +183,16 @@ def sarif_is_consistent():
         equal((props["sandbox"], props["limits"]["nesting"]), (sandbox, 4), "properties")
         for i, a in enumerate(artifacts):
             assert a.get("parentIndex", -1) < i, "parent after child"
-        prints = {}
+        prints = set()
         for r in run["results"]:
             equal(rules[r["ruleIndex"]]["id"], r["ruleId"], "rule index")
-            where = r["locations"][0]["physicalLocation"]
-            equal(where["artifactLocation"]["uri"],
-                  artifacts[where["artifactLocation"]["index"]]["location"]["uri"], "index")
-            prints.setdefault(r["partialFingerprints"]["rulePath/v1"], set()).add(
-                (r["ruleId"], r["properties"]["path"]))
-        assert all(len(v) == 1 for v in prints.values()), "one fingerprint for two results"
-        for rule in rules:
-            equal(rule["helpUri"], "docs/rules.md#" + rule["id"].lower(), "help")
+            for place in r["locations"] + r["relatedLocations"]:
+                where = place["physicalLocation"]
+                equal(where["region"]["startLine"], 1, "a line, which viewers ask for")
+                equal(where["artifactLocation"]["uri"],
+                      artifacts[where["artifactLocation"]["index"]]["location"]["uri"], "index")
+            prints.add(r["partialFingerprints"]["ruleFile/v1"])
+        equal(len(prints), len(run["results"]), "one fingerprint for two results")
 
 
 @test
@@ -186,13 +201,14 @@ def findings_in_packed_content():
     inner = [o for o in cuvet("scan", "--format=ndjson", path).objects("finding") if "inner_offset" in o]
     assert inner, "no finding with an inner offset"
     run, = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"]
-    for o, r in zip(inner, [r for r in run["results"] if "relatedLocations" in r], strict=True):
-        place = r["locations"][0]["physicalLocation"]
-        a = run["artifacts"][place["artifactLocation"]["index"]]
+    places = [p for r in run["results"] for p in r["relatedLocations"] if "unpackedOffset" in p["properties"]]
+    equal(len(places), len(inner), "places")
+    for o in inner:
+        place, = [p for p in places if p["message"]["text"] == o["message"] and p["properties"]["unpackedOffset"] == o["inner_offset"]]
+        a = run["artifacts"][place["properties"]["artifact"]]
         assert a["parentIndex"] > 0 and "offset" not in a and a["length"] > o["inner_offset"], a
-        equal(place["region"]["byteOffset"], o["inner_offset"], "place in the unpacked content")
-        outer = r["relatedLocations"][0]["physicalLocation"]
-        equal((outer["artifactLocation"]["index"], outer["region"]["byteOffset"]), (0, o["offset"]), "place in file")
+        region = place["physicalLocation"]["region"]
+        equal((place["physicalLocation"]["artifactLocation"]["index"], region["byteOffset"]), (0, o["offset"]), "place in file")
     assert ", unpacked 0x%x" % inner[0]["inner_offset"] in cuvet("scan", path).out, "text"
 
 

@@ -4,6 +4,7 @@ be unpacked has a verdict; and what unpacks them is believed nothing."""
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -154,7 +155,9 @@ def text_and_list_and_sarif():
     assert "code.py" not in r.out and "code.py: clean; no device code" in cuvet("scan", "--all", path).out
     listed = cuvet("list", path)
     assert path + "!/lib/multi.fatbin\n" in listed.out and "code.py" not in listed.out and listed.rc == CLEAN, listed.out
-    assert "%21/lib/multi.fatbin" in cuvet("scan", "--format=sarif", path).out
+    artifacts = json.loads(cuvet("scan", "--format=sarif", path).raw)["runs"][0]["artifacts"]
+    inner = [a for a in artifacts if a["location"]["uri"] == "/lib/multi.fatbin"]
+    equal([artifacts[a["parentIndex"]]["location"]["uri"] for a in inner], ["file://" + path], "an artifact in the package's")
     whole = cuvet("scan", "--no-packages", path)
     assert whole.out.startswith(path + ": unsupported"), whole.out
     folder = os.path.dirname(path)

@@ -166,7 +166,7 @@ def finding():
     path = write(bad_container() + read("multi.fatbin"), "damaged")
     rows = [o for o in cuvet("scan", "--format=ndjson", path).objects("finding") if o["severity"] != "note"]
     (run,) = json.loads(cuvet("scan", "--format=sarif", path).out)["runs"]
-    prints = {r["ruleId"]: r["partialFingerprints"]["rulePath/v1"] for r in run["results"]}
+    prints = {r["ruleId"]: r["relatedLocations"][0]["properties"]["fingerprint"] for r in run["results"]}
     equal(len({o["rule"] for o in rows}), 1, rows)
     return path, rows[0]["rule"], rows[0]["path"], prints[rows[0]["rule"]]
 
@@ -229,7 +229,7 @@ def for_ci_services():
     equal([(x["ruleId"], x["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].rsplit("/", 1)[1]) for x in run["results"]],
           [("policy/architecture", "multi.fatbin"), ("policy/kind", "multi.fatbin")] + [("policy/" + x, "a%3C%26%22%3E%1B.fatbin") for x in ("architecture", "kind")])
     assert "sm_86; sm_87" in run["results"][0]["message"]["text"]
-    equal((len({x["partialFingerprints"]["ruleSubject/v1"] for x in run["results"]}), r.rc, run["invocations"][0]["exitCode"]), (4, FINDINGS, FINDINGS))
+    equal((len({x["partialFingerprints"]["ruleFile/v1"] for x in run["results"]}), r.rc, run["invocations"][0]["exitCode"]), (4, FINDINGS, FINDINGS))
     equal({x["ruleId"] for x in run["results"]} <= {x["id"] for x in run["tool"]["driver"]["rules"]}, True)
     equal(json.loads(cuvet("check", "--require=sm_75", "--format=sarif", MULTI).out)["runs"][0]["results"], [])
 

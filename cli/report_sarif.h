@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The SARIF log of a scan while it grows. */
+#ifndef CLI_REPORT_SARIF_H
+#define CLI_REPORT_SARIF_H
+
+#include "sarif.h"
+
+/* What a file says by one rule. */
+typedef struct sarif_group {
+    cuvet_rule rule;
+    cuvet_severity severity; /* the worst of them */
+    uint64_t count;          /* delivered; in the end those above the cap too */
+    json_t *places;
+} sarif_group;
+
+struct cli_sarif_report {
+    const cli_args *args;
+    json_t *artifacts, *results, *notifications, *rules;
+    size_t notes, places; /* results that are notes; places of all results */
+    uint64_t left_out;    /* results that there was no room for */
+    size_t n_rules;
+    size_t *rule_at; /* by rule: its index in rules, from 1; 0: it is not there */
+    size_t malformed_at;
+    /* of the present file */
+    struct sarif_group *group;
+    size_t *group_of; /* by rule, from 1 */
+    size_t n_groups;
+    json_t *known;        /* path text → index of its artifact; "" is the file */
+    bool has_artifact;    /* an entry of a package gets one when there is something to say of it */
+    size_t file_artifact; /* index */
+    /* the package around it */
+    char *package;
+    size_t package_artifact;
+};
+
+/* sarif_artifacts.c: each input is an artifact, the pieces that findings lie in are artifacts nested in
+ * it. */
+
+/** That of the package around an entry. */
+size_t sarif_package_artifact(cli_sarif_report *report, const char *name);
+/** That of the present input. */
+void sarif_need_artifact(cli_sarif_report *report, const cli_session *session);
+/** That of the innermost piece of a path; 'content': of the unpacked content that inner offsets count in. */
+size_t sarif_piece_artifact(cli_sarif_report *report, const cuvet_path *where, bool content);
+void sarif_on_member(void *user, const cli_session *session, const cuvet_item *item);
+
+#endif
