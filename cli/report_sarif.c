@@ -447,6 +447,7 @@ int cli_sarif_end(cli_sarif_report *report, int rc)
     cli_json_set(driver, "rules", json_incref(report->rules));
     cli_json_set(driver, "properties", verdicts());
     cli_json_set(run, "tool", json_pack("{s:o}", "driver", driver));
+    cli_json_set(run, "automationDetails", json_pack("{s:s}", "id", "cuvet-scan/"));
     cli_json_set(run, "invocations", invocation(report, rc));
     cli_json_set(run, "originalUriBaseIds", sarif_bases());
     cli_json_set(run, "artifacts", json_incref(report->artifacts));

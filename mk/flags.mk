@@ -63,6 +63,9 @@ comma      := ,
 LIB_LIBS   := -llz4 -lzstd -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
 CLI_LIBS   := -ldl
+# Where else they may lie, seen from the program ($ORIGIN/...): the Python package brings its own.
+LOADED_FROM ?=
+LOADED_FLAG  = $(if $(LOADED_FROM),-Wl$(comma)-rpath$(comma)'$(LOADED_FROM)')
 # CODECS=static links the decompressors into the command and libcuvet.so: it starts sooner, and must be built again when they
 # change.
 CODECS     ?= shared

@@ -5,7 +5,9 @@
 
 PACKAGE_NEEDS := libarchive
 PACKAGE_OBJS  := $(patsubst %,$(BUILD)/obj/cli/%.o,package/main package/zip package/frame sandbox filter)
-PACKAGE_LIBS   = $(shell $(PKG_CONFIG) --libs $(PACKAGE_NEEDS))
+# ARCHIVE=static: libarchive and the decompressors are in it, and nettle alone is loaded (the Python package).
+ARCHIVE       ?= shared
+PACKAGE_LIBS   = $(if $(filter static,$(ARCHIVE)),-Wl$(comma)-Bstatic -larchive -llzma -lzstd -llz4 -lbz2 -lz -Wl$(comma)-Bdynamic -Wl$(comma)--as-needed -lnettle -pthread,$(shell $(PKG_CONFIG) --libs $(PACKAGE_NEEDS)))
 PACKAGE_BUILT := $(if $(shell $(PKG_CONFIG) --exists $(PACKAGE_NEEDS) 2>/dev/null && echo yes),$(BUILD)/cuvet-package)
 
 $(BUILD)/obj/cli/package.o: $(BUILD)/.libexec
@@ -14,6 +16,6 @@ $(BUILD)/obj/cli/package/main.o: CLI_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(
 
 $(BUILD)/cuvet-package: $(PACKAGE_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) -o $@ $(PACKAGE_OBJS) $(PACKAGE_LIBS)
+	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) $(LOADED_FLAG) -o $@ $(PACKAGE_OBJS) $(PACKAGE_LIBS)
 
 -include $(PACKAGE_OBJS:.o=.d)

@@ -4,7 +4,10 @@
 The source of the library is the tree around this folder, or, in a source distribution, the folder library/ beside this
 file. Environment: CC, CFLAGS, LDFLAGS, MAKE as usual; CUVET_CODECS=shared leaves the decompressors out of the library (they
 have to be installed where it runs); CUVET_BUILD names a folder where objects of the library are kept between two builds;
-CUVET_NOTICES a folder with the texts liblz4 and libzstd, which a wheel with the decompressors inside has to have (default: what Debian has).
+CUVET_NOTICES a folder with the texts liblz4 and libzstd, and so on, which a wheel with these libraries inside has to have (default: what Debian has).
+
+The command comes along: bin/cuvet and bin/cuvet-package in the environment, with libarchive and the decompressors in them, and libjansson and
+libnettle in lib/cuvet beside. CUVET_COMMAND=no leaves it out: then libjansson, nettle, libarchive and libseccomp are not needed.
 """
 import glob
 import importlib.util
@@ -25,7 +28,12 @@ except ImportError:  # before setuptools 70.1
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What make needs for the library alone, from the root of the tree.
-NEEDED = ("Makefile", "LICENSE", "deps.def", "mk", "include", "spec", "src", "tools/gen_cdef.py", "tools/probe_flags.sh")
+NEEDED = ("Makefile", "LICENSE", "deps.def", "mk", "include", "spec", "src", "cli", "compat", "tools/gen_cdef.py", "tools/probe_flags.sh")
+WITH_COMMAND = os.environ.get("CUVET_COMMAND", "yes") != "no" and os.environ.get("CUVET_CODECS", "static") == "static"
+PROGRAMS = ("cuvet", "cuvet-package")
+# Loaded by them when they are needed (cli/loaded.h), and what they are called for whoever asks which licence they have.
+LOADED = {"libjansson.so.4": "libjansson", "libnettle.so.8": "nettle"}
+INSIDE = ("liblz4", "libzstd") + (("libarchive", "liblzma", "libbz2", "zlib1g", "libjansson", "nettle") if WITH_COMMAND else ())
 
 
 def library_root():
@@ -54,12 +62,22 @@ def notices():
     if os.environ.get("CUVET_CODECS", "static") != "static":
         return
     own = os.environ.get("CUVET_NOTICES")
-    for name in ("liblz4", "libzstd"):
+    for name in INSIDE:
         path = os.path.join(own, name) if own else "/usr/share/doc/%s-dev/copyright" % name
         if os.path.isfile(path):
             yield name, path
         else:
             print("cuvet: warning: no notice of %s (%s): whoever hands this package on has to add it, see CUVET_NOTICES" % (name, path))
+
+
+def loaded_path(name):
+    """Where the compiler of the programs finds a library, as the loader would."""
+    found = subprocess.run(shlex.split(os.environ.get("CC", "cc")) + ["-print-file-name=" + name], capture_output=True, text=True, check=True).stdout.strip()
+    if not os.path.isabs(found):
+        raise SystemExit("cuvet: %s is not there, which the command needs: on Debian and Ubuntu\n  apt-get install libjansson-dev nettle-dev\n"
+                         "CUVET_COMMAND=no leaves the command out" % name)
+    # As a file of its own: a link would be left behind.
+    return os.path.abspath(found)
 
 
 def declarations():
@@ -83,14 +101,22 @@ class BuildWithLibrary(build_py):
             self.mkpath(os.path.join(package, "notices"))
             self.copy_file(path, os.path.join(package, "notices", name + ".txt"), preserve_mode=False)
         self.write_declarations(os.path.join(package, "_declarations.py"))
+        if WITH_COMMAND and not self.editable_mode:
+            programs = [os.path.join(self.build_folder(), name) for name in PROGRAMS]
+            self.distribution.data_files = [("bin", programs), ("lib/cuvet", [loaded_path(name) for name in LOADED])]
+
+    def build_folder(self):
+        return os.path.abspath(os.environ.get("CUVET_BUILD") or
+                               os.path.join(self.get_finalized_command("build").build_temp, "library"))
 
     def make_library(self):
-        build = os.path.abspath(os.environ.get("CUVET_BUILD") or
-                                os.path.join(self.get_finalized_command("build").build_temp, "library"))
+        build = self.build_folder()
         library = os.path.join(build, "libcuvet.so." + of_makefile("SOVERSION"))
         codecs = os.environ.get("CUVET_CODECS", "static")
         command = shlex.split(os.environ.get("MAKE", "make")) + [
             "-C", ROOT, "-j%d" % (os.cpu_count() or 1), "BUILD=" + build, "MODE=release", "CODECS=" + codecs, library]
+        if WITH_COMMAND:
+            command += ["ARCHIVE=static", "LOADED_FROM=$$ORIGIN/../lib/cuvet"] + [os.path.join(build, name) for name in PROGRAMS]
         # A make around us (`make check-python`) has options and a build folder of its own.
         env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
         # Without what is for debuggers, which would be three quarters of the package.
@@ -104,8 +130,10 @@ class BuildWithLibrary(build_py):
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(
                 "cuvet: the library was not built (%s).\nIt needs make, a C11 compiler, and liblz4 and libzstd with their headers%s: "
-                "on Debian and Ubuntu\n  apt-get install make gcc libc6-dev liblz4-dev libzstd-dev" %
-                (error, " and their\nstatic libraries (CUVET_CODECS=shared does without those)" if codecs == "static" else "")) from error
+                "on Debian and Ubuntu\n  apt-get install make gcc libc6-dev liblz4-dev libzstd-dev%s" %
+                (error, " and their\nstatic libraries (CUVET_CODECS=shared does without those, and without the command)" if codecs == "static" else "",
+                 " libjansson-dev nettle-dev libseccomp-dev libarchive-dev liblzma-dev libbz2-dev zlib1g-dev\n"
+                 "of which CUVET_COMMAND=no needs the first five alone, and leaves the command out" if WITH_COMMAND else "")) from error
         return library
 
     def write_declarations(self, path):
@@ -135,14 +163,16 @@ def needed_glibc(library):
 class WheelOfThisMachine(bdist_wheel):
     """For any Python 3, and for machines of this kind: the library is C, and no Python is in it.
 
-    With the decompressors inside, it needs glibc alone: then the tag says since which version (manylinux_2_34_x86_64), so that
-    pip does not install it where it would not load, and a package index takes it.
+    With the decompressors inside, it and the command need glibc alone: then the tag says since which version (manylinux_2_36_x86_64), so
+    that pip does not install it where it would not load, and a package index takes it.
     """
 
     def get_tag(self):
         platform = super().get_tag()[2]
         found = glob.glob(os.path.join(self.get_finalized_command("build").build_lib, "cuvet", "libcuvet.so.*"))
-        version = needed_glibc(found[0]) if found and os.environ.get("CUVET_CODECS", "static") == "static" else None
+        found += [path for _, paths in self.distribution.data_files or () for path in paths]
+        versions = [needed_glibc(path) for path in found] if os.environ.get("CUVET_CODECS", "static") == "static" else []
+        version = max((v for v in versions if v is not None), default=None)
         if version is not None and platform.startswith("linux_"):
             platform = "manylinux_2_%d_%s" % (max(version, 17), platform[len("linux_"):])
         return "py3", "none", platform

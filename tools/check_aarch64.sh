@@ -88,7 +88,7 @@ tar cf - --exclude=__pycache__ --exclude='*.egg-info' --exclude=python/build --e
     Makefile LICENSE deps.def mk include spec src tools docs/python.md python | (cd "$dir/tree" && tar xf -)
 mkdir -p "$dir/notices"
 for name in liblz4 libzstd; do cp -L "$root/usr/share/doc/$name-dev/copyright" "$dir/notices/$name"; done
-_PYTHON_HOST_PLATFORM=linux-aarch64 CC=$cc CUVET_NOTICES=$dir/notices CUVET_BUILD=$dir/library "$tools/pip" wheel -q --no-deps --no-build-isolation \
+_PYTHON_HOST_PLATFORM=linux-aarch64 CUVET_COMMAND=no CC=$cc CUVET_NOTICES=$dir/notices CUVET_BUILD=$dir/library "$tools/pip" wheel -q --no-deps --no-build-isolation \
     -w "$dir/dist" "$dir/tree/python" > "$dir/log" 2>&1 || { tail -n 20 "$dir/log"; fail "the wheel"; }
 wheel=$(basename "$dir"/dist/*.whl)
 case $wheel in cuvet-*-py3-none-manylinux_2_[1-9]*_aarch64.whl) ;; *) fail "$wheel: not the tag of that machine" ;; esac

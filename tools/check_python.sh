@@ -10,6 +10,7 @@ python=$1
 mkdir -p "$2/python"
 build=$(cd "$2" && pwd)
 dir=$build/python
+source=$(pwd)
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_COMPILE=1 PYTHONDONTWRITEBYTECODE=1
 unset PYTHONPATH CUVET_LIBRARY CUVET_CODECS
 
@@ -31,7 +32,7 @@ fi
 # A copy: a build of Python leaves files beside its sources.
 mkdir -p "$dir/tree" "$dir/dist"
 tar cf - --exclude=__pycache__ --exclude='*.egg-info' --exclude=python/build --exclude='libcuvet.so.*' \
-    --exclude=_declarations.py Makefile LICENSE deps.def mk include spec src tools docs/python.md python | (cd "$dir/tree" && tar xf -)
+    --exclude=_declarations.py Makefile LICENSE deps.def mk include spec src cli compat tools docs/python.md python | (cd "$dir/tree" && tar xf -)
 "$dir/tools/bin/python" -m build -q --sdist --no-isolation -o "$dir/dist" "$dir/tree/python" > "$dir/log" 2>&1 ||
     { cat "$dir/log"; exit 1; }
 mkdir "$dir/source"
@@ -58,6 +59,13 @@ for name in liblz4 libzstd; do
         say "the wheel has no notice of $name"; exit 1
     fi
 done
+# The command of the wheel: found, complete, and it opens packages with what it brings along.
+command=$dir/empty/bin/cuvet
+if ldd "$command" "$command-package" | grep -E 'lz4|zstd|archive|not found'; then say "the command in the wheel is not complete"; exit 1; fi
+"$command" check --require=sm_90 --format=sarif "$source/corpus/samples/multi.fatbin" > "$dir/log" || { say "the command of the wheel"; exit 1; }
+"$dir/empty/bin/python" -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED).write(sys.argv[2], "lib/a.so")' \
+    "$dir/code.whl" "$source/corpus/samples/multi.fatbin"
+"$dir/empty/bin/python" -m cuvet check --require=sm_80,sm_90 "$dir/code.whl" > "$dir/log" || { cat "$dir/log"; say "packages, by the command of the wheel"; exit 1; }
 say "$wheel: installed in an empty environment, $(wc -c < "$library") bytes of library"
 
 install pytest mypy types-cffi

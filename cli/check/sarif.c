@@ -141,12 +141,13 @@ static json_t *notifications(void)
 
 static void end(int rc)
 {
-    json_t *log = json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:s,s:o}},s:[{s:b,s:i,s:o}],s:o,s:o}]}", "$schema",
-                            CLI_SARIF_SCHEMA, "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet",
-                            "version", cuvet_version(), "semanticVersion", cuvet_version(), "rules",
-                            rule_list(), "invocations", "executionSuccessful", any && rc <= CLI_X_FINDINGS,
-                            "exitCode", rc, "toolExecutionNotifications", notifications(),
-                            "originalUriBaseIds", sarif_bases(), "results", results);
+    json_t *log =
+        json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:s,s:o}},s:{s:s},s:[{s:b,s:i,s:o}],s:o,s:o}]}", "$schema",
+                  CLI_SARIF_SCHEMA, "version", "2.1.0", "runs", "tool", "driver", "name", "cuvet", "version",
+                  cuvet_version(), "semanticVersion", cuvet_version(), "rules", rule_list(),
+                  "automationDetails", "id", "cuvet-check/", "invocations", "executionSuccessful",
+                  any && rc <= CLI_X_FINDINGS, "exitCode", rc, "toolExecutionNotifications", notifications(),
+                  "originalUriBaseIds", sarif_bases(), "results", results);
 
     if (!log || !cli_json_ok()) {
         cli_complain(NULL, "out of memory; no SARIF log is printed");
