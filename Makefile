@@ -49,6 +49,7 @@ include mk/bench.mk
 include mk/install.mk
 include mk/database.mk
 include mk/python.mk
+include mk/site.mk
 
 all: $(BUILD)/cuvet $(COMPAT) $(BUILD)/libcuvet.a $(BUILD)/libcuvet.so $(WORKER_BUILT) $(PACKAGE_BUILT) $(BUILD)/compile_commands.json ## build cuvet (also as compat/nvlink), libcuvet.a and libcuvet.so (the default)
 
