@@ -11,6 +11,7 @@ _cuvet()
     else
         case $command,$prev in
         scan,--format) words='text ndjson sarif' ;;
+        scan,--source-root|scan,-) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         scan,--kind) words='elf ptx lto-ir ltoir mercury fatbin bitcode unknown' ;;
         scan,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         scan,--limits) words='strict roomy tiny' ;;
@@ -21,6 +22,7 @@ _cuvet()
         list,--limits) words='strict roomy tiny' ;;
         list,--sandbox) words='auto required' ;;
         check,--format) words='text ndjson junit sarif' ;;
+        check,--source-root|check,-) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         check,--limit) words='input= member= ratio= lz4_ratio= window= total= containers= members= nesting= sections= symbols= header_area= diagnostics= live= work= ptx_probe= options= option_bytes= candidates= budget= budget_ratio= effort= alignment='; compopt -o nospace ;;
         check,--limits) words='strict roomy tiny' ;;
         check,--sandbox) words='auto required' ;;
@@ -77,9 +79,9 @@ _cuvet()
         serve,--mode) words='fork persistent' ;;
         *)
             case $command in
-            scan) words='--format --notes --all --quiet --only-findings --fail-on --known --cache --cache-limit --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            scan) words='--format --source-root --help-uri --notes --all --quiet --only-findings --fail-on --known --cache --cache-limit --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             list) words='--format --recursive --no-packages --files-from --kernels --resources --arch --kind --member --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
-            check) words='--format --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            check) words='--format --source-root --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             inventory) words='--format --recursive --no-packages --files-from --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             known) words='--format --fail-on --all --as --recursive --no-packages --files-from --kernels --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
