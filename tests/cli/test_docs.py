@@ -73,10 +73,26 @@ def exit_codes_in_help_and_pages():
 
 
 @test
+def programs_have_a_page():
+    """Each program that is installed: the commands, and what they start."""
+    with open(os.path.join(ROOT, "docs", "man", "cuvet-programs.7"), encoding="utf-8") as f:
+        told = set(re.findall(r"^\.SS (\S+)$", f.read().replace("\\-", "-"), flags=re.M))
+    with open(os.path.join(ROOT, "mk", "install.mk"), encoding="utf-8") as f:
+        used = set(re.findall(r"\$\(BUILD\)/(cuvet-[a-z]+) '", f.read()))
+    with open(os.path.join(ROOT, "mk", "package.mk"), encoding="utf-8") as f, open(os.path.join(ROOT, "mk", "compat.mk"), encoding="utf-8") as g:
+        used |= set(re.findall(r"^(?:PACKAGE_BUILT|LTO_PROGRAM) *:?=.*/(cuvet-[a-z]+)\)?$", f.read() + g.read(), flags=re.M))
+    equal((len(used), used), (3, told), "programs")
+    commands = re.findall(r"^  ([a-z]+) ", cuvet("--help").out.split("commands:\n")[1].split("\n\n")[0], flags=re.M)
+    assert len(commands) > 10, commands
+    for command in commands:
+        assert os.path.exists(os.path.join(ROOT, "docs", "man", "cuvet-%s.1" % command)), command
+
+
+@test
 def pages_are_well_formed():
     if not shutil.which("groff"):
         raise Skip("groff is not installed")
-    for p in sorted(glob.glob(os.path.join(ROOT, "docs", "man", "*.1"))):
+    for p in sorted(glob.glob(os.path.join(ROOT, "docs", "man", "*.[1-9]"))):
         r = subprocess.run(["groff", "-t", "-man", "-ww", "-Tutf8", p],
                            capture_output=True,
                            text=True,
