@@ -7,6 +7,8 @@
 
 typedef struct map_run {
     cli_printing printing;
+    bool package; /* a file of one was told */
+    bool over;    /* nothing more of this file is told */
     int rc;
 } map_run;
 
@@ -17,12 +19,13 @@ typedef struct map_run {
 /* False: no more of this file is told. */
 static bool spend_claim(map_run *run, const cli_session *session, const cuvet_claim_info *claim, size_t count)
 {
-    if (run->rc != CLI_X_CLEAN)
+    if (run->over)
         return false;
     if (cli_printing_spend(&run->printing, count))
         return true;
     run->printing.by_file = true;
-    run->rc = cli_printing_end(&run->printing, session, &claim->where, "the map");
+    run->over = true;
+    run->rc = cli_worse(run->rc, cli_printing_end(&run->printing, session, &claim->where, "the map"));
     return false;
 }
 
@@ -68,7 +71,12 @@ static void begin_json(void *user, const cli_session *session)
 {
     map_run *run = user;
 
-    cli_printing_begin(&run->printing, session);
+    run->over = false;
+    if (run->package && session->in->what == CLI_ENTRY)
+        cli_printing_next(&run->printing, session);
+    else
+        cli_printing_begin(&run->printing, session);
+    run->package = session->in->what == CLI_ENTRY;
 }
 
 static void begin_text(void *user, const cli_session *session)
@@ -83,7 +91,10 @@ static void begin_text(void *user, const cli_session *session)
 static void end_text(void *user, const cli_session *session, const cli_result *result)
 {
     (void)user;
-    cli_point_to_scan(session, &result->sum);
+    if (session->in->what == CLI_PACKAGE)
+        cli_put_package(session);
+    else
+        cli_point_to_scan(session, &result->sum);
 }
 
 int cmd_map(int argc, char **argv)

@@ -22,6 +22,15 @@ void cli_printing_begin(cli_printing *printing, const cli_session *session)
     printing->left = printing->file_left;
 }
 
+void cli_printing_next(cli_printing *printing, const cli_session *session)
+{
+    uint64_t before = printing->file_left, more = work_for(session->in->why ? 0 : session->in->source.length,
+                                                           session->args->limits.work, 0);
+
+    *printing = (cli_printing){ .file_left = before > UINT64_MAX - more ? UINT64_MAX : before + more };
+    printing->left = printing->file_left;
+}
+
 void cli_printing_piece(cli_printing *printing, const cli_session *session, uint64_t size)
 {
     uint64_t own = work_for(size, session->args->limits.work, BYTE_WORK * FLOOR) / BYTE_WORK;

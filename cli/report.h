@@ -30,6 +30,8 @@ void cli_text_end(cli_text_report *report, const cli_session *session);
 void cli_put_counts(const cuvet_summary *summary);
 /** "; by filter not shown: 3 pieces with 2 findings", or nothing. */
 void cli_put_filtered(const cli_result *result);
+/** "x.whl: package of 5 entries", a line. */
+void cli_put_package(const cli_session *session);
 bool cli_use_colour(void);
 
 /* report_ndjson.c: one object per line; flushed at the end of each file, and when some time has passed. */

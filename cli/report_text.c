@@ -248,7 +248,7 @@ static void put_verdict(const cli_text_report *report, const cli_session *sessio
     putchar('\n');
 }
 
-static void put_package(const cli_session *session)
+void cli_put_package(const cli_session *session)
 {
     cli_put_str(stdout, session->in->name);
     printf(": package of %" PRIu64 " %s\n", session->in->entries,
@@ -268,7 +268,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 
     if (session->in->what == CLI_PACKAGE) {
         if (!report->quiet && !report->only_findings && (session->in->rc == 0 || report->all))
-            put_package(session);
+            cli_put_package(session);
         return;
     }
     put_groups(report, session);

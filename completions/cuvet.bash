@@ -88,7 +88,7 @@ _cuvet()
             report) words='--recursive --no-packages --files-from --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --force --output --help --version' ;;
             unpack) words='--no-packages --files-from --directory --arch --kind --member --force --fsync --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             dump) words='--no-packages --files-from --arch --kind --member --demangle --limit --limits --list-limits --sandbox --no-sandbox --format --header --sections --segments --symbols --relocs --info --compat --notes --callgraph --unified --capsules --frames --data --ptx --help --version' ;;
-            map) words='--format --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
+            map) words='--format --no-packages --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
             link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --compiler --code-generator --help --version' ;;

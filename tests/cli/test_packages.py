@@ -197,9 +197,39 @@ def unpack_and_dump():
 
 
 @test
+def map_of_a_package():
+    """The ledger of each entry is that of the file which was packed, in the order of the package; the limits are those of one file."""
+    needed()
+    d = scratch()
+    for name, data, entries in packings():
+        if name not in ("deflated.whl", "x.deb", "gzip.tar.gz", "x.rpm"):
+            continue
+        path = write(data, name, d)
+        r, lines = cuvet("map", path), []
+        equal((r.rc, r.err), (CLEAN, ""), name)
+        files = {entry: content for entry, content in FILES}
+        for entry in entries:
+            content = files.get(entry.rpartition("!/")[2])
+            if content is None:
+                continue
+            alone = write(content, "alone", d)
+            lines.append(cuvet("map", alone).out.replace(alone, path + "!/" + entry))
+        assert "".join(lines) in r.out and r.out.endswith(path + ": package of %d entries\n" % len(entries)) or "deb" in name, (name, r.out[-300:])
+        told = cuvet("map", "--format=ndjson", path)
+        equal([o["file"] for o in told.objects("verdict")], [path + "!/" + entry for entry in entries], name)
+        equal(len(told.objects("claim")), sum(len(cuvet("map", "--format=ndjson", write(content, "alone", d)).objects("claim")) for entry in entries
+                                              for content in [files.get(entry.rpartition("!/")[2])] if content is not None) + {"x.deb": 2}.get(name, 0), name)
+    path = write(zipped([("a", FATBIN), ("b", FATBIN)]), "two.zip", d)
+    r = cuvet("map", "--limit=budget=1K", "--limit=work=1", path)
+    equal(r.rc, LIMIT, r.err)
+    assert path + "!/b: " in r.err and "ended the map" in r.err, r.err
+    assert "!/" not in cuvet("map", "--no-packages", path).out
+
+
+@test
 def other_commands_take_packages_as_files():
     path = write(zipped(), "x.whl")
-    for argv in (("map", path), ("select", "--arch=sm_90", path), ("link", "--arch=sm_90", path, "-o", path + ".out")):
+    for argv in (("select", "--arch=sm_90", path), ("link", "--arch=sm_90", path, "-o", path + ".out")):
         assert "!/" not in cuvet(*argv).out, argv
 
 
