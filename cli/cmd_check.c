@@ -15,8 +15,9 @@ typedef struct check_run {
     check_subject subject;
     bool *seen; /* kernels that are required, by pattern: of the present subject */
     bool each, inside;
-    uint64_t stored;                 /* bytes of pieces of the present subject */
-    uint64_t told, waived;           /* findings of the present file */
+    uint64_t stored;       /* bytes of pieces of the present subject */
+    uint64_t told, waived; /* findings of the present file */
+    bool content; /* the present file is what an image has, or in none: else it lacks what is required */
     uint64_t n_subjects, of_package; /* told of; of the present package */
     cli_looking looking;
     int rc;
@@ -97,6 +98,7 @@ static void look_at_item(check_run *run, const cuvet_item *item, const char *whe
 /* A name with its end. */
 static void look_at_kernel(check_run *run, cuvet_bytes name, const char *where)
 {
+    bool *seen = run->content ? run->seen : NULL;
     char text[CHECK_TEXT_MOST + 1];
 
     if (name.n > CHECK_TEXT_MOST) {
@@ -107,7 +109,7 @@ static void look_at_kernel(check_run *run, cuvet_bytes name, const char *where)
     if (name.n > 0)
         memcpy(text, name.p, name.n);
     text[name.n] = '\0';
-    (void)check_fits(run->policy.kernels_required, text, run->seen);
+    (void)check_fits(run->policy.kernels_required, text, seen);
     if (check_fits(run->policy.kernels_forbidden, text, NULL))
         check_add_problem(&run->subject, CHECK_KERNEL_FORBIDDEN, text, where);
 }
@@ -212,9 +214,10 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
     char where[2 * CLI_PATH_CAP + 512];
 
     where_text(session, item, where, sizeof(where));
+    run->content = session->in->fate == CLI_FATE_CONTENT;
     run->stored += item->stored_size;
     look_at_item(run, item, where);
-    if ((item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN) && item->arch != 0)
+    if (run->content && (item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN) && item->arch != 0)
         add_code(run, item);
     if (run->inside && (item->kind == CUVET_K_PTX || item->kind == CUVET_K_CUBIN))
         look_inside(run, session, item, where);

@@ -134,7 +134,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 {
     cli_inventory *inventory = user;
     const cli_input *in = session->in;
-    cli_inventory_file file = { .name = in->name, .verdict = result->verdict };
+    cli_inventory_file file = { .name = in->name, .verdict = result->verdict, .fate = cli_fate_name(in->fate) };
 
     if (in->what == CLI_PACKAGE) {
         end_package(inventory, in);

@@ -268,8 +268,8 @@ void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_se
 {
     cli_piece_seen *piece = NULL;
 
-    if (contents->unread && contents->room == 0)
-        return; /* said before */
+    if (session->in->fate != CLI_FATE_CONTENT || (contents->unread && contents->room == 0))
+        return; /* in no image, or said before */
     if (!add_piece(contents, session, item, &piece) || !add_inside(contents, looking, session, item, piece)) {
         say_full(contents, looking, session);
         return;
@@ -284,7 +284,7 @@ void cli_contents_claim(cli_contents *contents, cli_looking *looking, const cli_
 {
     cli_digest digest;
 
-    if (strcmp(claim->owner, "option block") != 0)
+    if (session->in->fate != CLI_FATE_CONTENT || strcmp(claim->owner, "option block") != 0)
         return;
     if ((claim->flags & CUVET_CLAIM_INNER) != 0 || !cli_looking_spend(looking, session, claim->length) ||
         !cli_digest_source(&digest, &session->in->source, claim->off, claim->length))
@@ -328,7 +328,7 @@ bool cli_contents_end(cli_contents *contents, const cli_session *session, const 
     if (in->what == CLI_PACKAGE)
         return in->rc == 0;
     contents->unread = contents->unread || in->why || result->why;
-    if (contents->closed && !in->why)
+    if (contents->closed && !in->why && in->fate == CLI_FATE_CONTENT)
         add_closed(contents, session);
     contents->unread = contents->unread || (contents->closed && in->what == CLI_INPUT);
     contents->closed = false;

@@ -234,7 +234,7 @@ bool opener_packet_ok(const opener_packet *packet, size_t count, const char *tex
         return false;
     if (packet->end)
         return !fd;
-    if (packet->remark && fd)
+    if ((packet->remark && fd) || packet->fate >= CLI_N_FATE || (packet->fate && packet->what != CLI_ENTRY))
         return false;
     if (packet->n_name == 0 || text[packet->n_name - 1] != '\0' || (packet->n_why && text[all - 1] != '\0'))
         return false;

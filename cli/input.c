@@ -317,6 +317,8 @@ static bool deliver_input(const input_queue *queue, const cli_found *found)
                      .remark = found->remark,
                      .what = found->what,
                      .number = found->number,
+                     .fate = found->fate,
+                     .layer = found->layer,
                      .entries = found->what == CLI_PACKAGE ? found->size : 0,
                      .source = { .size = sizeof(in.source), .owned_fd = -1 } };
     struct stat st = { 0 };

@@ -20,6 +20,8 @@ typedef struct cli_found {
     cli_what what;
     bool asked;      /* whether it is a package */
     uint32_t number; /* under which the keeper of verdicts knows it; 0: it does not */
+    cli_fate fate;
+    uint32_t layer;
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */

@@ -85,7 +85,9 @@ static bool send_packet(int channel, const cli_found *found)
                                   .remark = found->remark,
                                   .number = found->number,
                                   .opened = found->fd >= 0,
-                                  .what = (uint8_t)found->what };
+                                  .what = (uint8_t)found->what,
+                                  .fate = (uint8_t)found->fate,
+                                  .layer = found->layer };
         packet.n_name = length_of(found->name, OPENER_NAME_MOST);
         packet.n_why = length_of(found->why, OPENER_WHY_MOST);
     }
@@ -182,6 +184,8 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
                         .size = packet.size,
                         .number = packet.number,
                         .owned = true,
-                        .what = (cli_what)packet.what };
+                        .what = (cli_what)packet.what,
+                        .fate = (cli_fate)packet.fate,
+                        .layer = packet.layer };
     return CLI_OPENED_ONE;
 }

@@ -34,6 +34,7 @@ typedef struct cli_inventory_file {
     bool hashed;
     cli_digest digest; /* of its bytes */
     uint64_t length;
+    const char *fate; /* of a file of an image archive that is in no image; NULL */
 } cli_inventory_file;
 
 /* What is known of a piece. */

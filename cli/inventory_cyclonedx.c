@@ -168,6 +168,8 @@ static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
     cli_record_open(record, "properties", '[');
     put_property(record, "cuvet:verdict", cuvet_verdict_name(file->verdict));
     put_number(record, "cuvet:size", file->length);
+    if (file->fate)
+        put_property(record, "cuvet:image", file->fate);
     cli_record_close(record, ']');
     cli_record_close(record, '}');
 }

@@ -155,11 +155,11 @@ static void end_piece(cli_inventory *inventory, uint64_t kernels)
 
 static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
 {
-    char id[ID_CAP], text[64];
+    char id[ID_CAP], text[96];
 
     snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64, inventory->n_files);
-    snprintf(text, sizeof(text), "verdict=%s; size=%" PRIu64, cuvet_verdict_name(file->verdict),
-             file->length);
+    snprintf(text, sizeof(text), "verdict=%s; size=%" PRIu64 "%s%s", cuvet_verdict_name(file->verdict),
+             file->length, file->fate ? "; image=" : "", file->fate ? file->fate : "");
     add_to_space(inventory, file->name);
     begin_element(inventory, id, "FILE");
     cli_record_text(&inventory->record, "name", file->name);

@@ -66,6 +66,15 @@ void cli_message(const cuvet_diag *diag, char *out, size_t cap)
         (void)cuvet_diag_message(diag, out + len, cap - (size_t)len); /* a cut message is still a message */
 }
 
+const char *cli_fate_name(cli_fate fate)
+{
+    static const char *const NAME[CLI_N_FATE] = {
+        [CLI_FATE_DELETED] = "deleted", [CLI_FATE_REPLACED] = "replaced", [CLI_FATE_UNUSED] = "unused"
+    };
+
+    return fate < CLI_N_FATE ? NAME[fate] : NULL;
+}
+
 void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum)
 {
     uint64_t count = sum->errors + sum->warnings;

@@ -45,8 +45,11 @@ typedef struct package {
     const char *name;
     uint32_t depth;
     uint64_t count;
-    bool judged; /* something was said of it that counts … */
-    bool said;   /* … or does not */
+    bool judged;   /* something was said of it that counts … */
+    bool said;     /* … or does not */
+    cli_fate fate; /* of all that is in it */
+    uint32_t layer;
+    int notes; /* about it, for whoever unpacks it; -1: none */
     int pipe;
     pid_t child;
     package_state state;
@@ -55,9 +58,13 @@ typedef struct package {
     int fd;
     uint64_t size;
     bool small;
+    cli_fate entry_fate;
+    uint32_t entry_layer;
+    int entry_notes; /* -1: none */
 } package;
 
-static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth);
+static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth,
+                         int notes);
 
 static size_t read_some(int fd, void *out, size_t size, uint64_t at)
 {
@@ -176,9 +183,11 @@ static void drop_entry(package *pack)
 {
     if (pack->fd >= 0)
         (void)close(pack->fd); /* nobody has it */
+    if (pack->entry_notes >= 0)
+        (void)close(pack->entry_notes); /* whom it is for has it */
     free(pack->entry);
     pack->entry = NULL;
-    pack->fd = -1;
+    pack->fd = pack->entry_notes = -1;
 }
 
 /* "package!/entry" */
@@ -210,10 +219,13 @@ static bool count_entry(package *pack)
 }
 
 /* @return false: there is nothing more to be done with this package */
-static bool begin_entry(package *pack, const char *name)
+static bool begin_entry(package *pack, const package_frame *frame, const char *name)
 {
     package_walk *walk = pack->walk;
+    bool own = frame->fate != CLI_FATE_CONTENT; /* else that of what it is in */
 
+    pack->entry_fate = own ? (cli_fate)frame->fate : pack->fate;
+    pack->entry_layer = own ? frame->layer : pack->layer;
     pack->entry = join(pack->name, name);
     pack->size = 0;
     pack->small = true;
@@ -260,11 +272,29 @@ static bool add_data(package *pack, const package_frame *frame)
     return false;
 }
 
+/* For the process that unpacks the next entry: nobody here looks at them. */
+static bool add_note(package *pack, const package_frame *frame)
+{
+    uint64_t at = pack->state.notes - frame->n;
+
+    if (pack->entry_notes < 0)
+        pack->entry_notes = memfd_create("notes", MFD_CLOEXEC);
+    if (pack->entry_notes >= 0 && cli_write_at(pack->entry_notes, pack->walk->buffer, frame->n, at))
+        return true;
+    fail(pack->walk, pack->name, strerror(errno), CLI_X_IO);
+    return false;
+}
+
 /* What was unpacked is a package, or an input. */
 static bool end_entry(package *pack, const package_frame *frame)
 {
     package_walk *walk = pack->walk;
-    cli_found found = { .name = pack->entry, .fd = pack->fd, .owned = true, .what = CLI_ENTRY };
+    cli_found found = { .name = pack->entry,
+                        .fd = pack->fd,
+                        .owned = true,
+                        .what = CLI_ENTRY,
+                        .fate = pack->entry_fate,
+                        .layer = pack->entry_layer };
     package_form form;
 
     if (!grow_entry(pack, frame->offset))
@@ -283,7 +313,7 @@ static bool end_entry(package *pack, const package_frame *frame)
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);
-    } else if (!walk_package(walk, &found, form, pack->depth + 1)) {
+    } else if (!walk_package(walk, &found, form, pack->depth + 1, pack->entry_notes)) {
         pack->fd = -1; /* it is handed on */
     }
     pack->count++;
@@ -339,7 +369,8 @@ static bool take_frame(package *pack, const package_frame *frame)
     const char *text = (const char *)pack->walk->buffer;
 
     switch ((package_verb)frame->verb) {
-    case PACKAGE_ENTRY: return begin_entry(pack, text);
+    case PACKAGE_ENTRY: return begin_entry(pack, frame, text);
+    case PACKAGE_NOTE: return add_note(pack, frame);
     case PACKAGE_DATA: return add_data(pack, frame);
     case PACKAGE_DONE: return end_entry(pack, frame);
     case PACKAGE_FAILED: return say_failed(pack, frame, text);
@@ -349,7 +380,7 @@ static bool take_frame(package *pack, const package_frame *frame)
         if (!count_entry(pack))
             return false;
         pack->judged = true;
-        fail(pack->walk, pack->name, text, CLI_X_FINDINGS);
+        fail(pack->walk, pack->name, text, rc_of(frame->cause));
         break;
     case PACKAGE_END: return false;
     }
@@ -367,7 +398,8 @@ static bool read_frames(package *pack)
             !cli_read_within(pack->pipe, walk->buffer, frame.n, SILENCE_MS))
             return false;
         walk->buffer[frame.n] = '\0';
-        if (frame.n && frame.verb != PACKAGE_DATA && !package_text_ok(&frame, (const char *)walk->buffer))
+        if (frame.n && frame.verb != PACKAGE_DATA && frame.verb != PACKAGE_NOTE &&
+            !package_text_ok(&frame, (const char *)walk->buffer))
             return false;
         if (!take_frame(pack, &frame))
             return true;
@@ -399,14 +431,17 @@ static const char *find_program(void)
 static int spawn(const package *pack, int fd, int out, package_form form, pid_t *child)
 {
     char word[] = { (char)(PACKAGE_WORD + form), '\0' };
-    char *argv[] = { (char[]){ "cuvet-package" }, word, NULL }, *envp[] = { NULL };
+    bool noted = pack->notes >= 0;
+    char *argv[] = { (char[]){ "cuvet-package" }, word, noted ? (char[]){ "noted" } : NULL, NULL };
+    char *envp[] = { NULL };
     posix_spawn_file_actions_t actions;
-    int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_IN + 1), rc;
+    int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1), rc;
+    int notes = noted ? fcntl(pack->notes, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1) : -1;
 
-    /* The pipe may be number 3 or 4 itself. */
-    out = fcntl(out, F_DUPFD_CLOEXEC, PACKAGE_IN + 1);
-    rc = in < 0 || out < 0 ? errno : ENOMEM;
-    if (in >= 0 && out >= 0 && posix_spawn_file_actions_init(&actions) == 0) {
+    /* The pipe may be number 3, 4 or 5 itself. */
+    out = fcntl(out, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1);
+    rc = in < 0 || out < 0 || (noted && notes < 0) ? errno : ENOMEM;
+    if (in >= 0 && out >= 0 && (!noted || notes >= 0) && posix_spawn_file_actions_init(&actions) == 0) {
         /* Nothing that it writes is seen but frames. */
         rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
@@ -415,7 +450,11 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
 #endif
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, PACKAGE_OUT);
         rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, PACKAGE_IN);
-        rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&actions, PACKAGE_IN + 1);
+        if (noted)
+            rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, notes, PACKAGE_NOTES);
+        rc = rc ? rc
+                : posix_spawn_file_actions_addclosefrom_np(&actions,
+                                                           noted ? PACKAGE_NOTES + 1 : PACKAGE_IN + 1);
         rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
@@ -423,6 +462,8 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
         (void)close(in); /* the other process has it */
     if (out >= 0)
         (void)close(out); /* the same */
+    if (notes >= 0)
+        (void)close(notes); /* the same */
     return rc;
 }
 
@@ -473,9 +514,18 @@ static void run(package *pack, int fd, package_form form)
 
 /* A package that nothing came out of, and nothing was said of, is a file like others; one that begins like a
  * program is as well. @return false: then it was handed on, and taken */
-static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth)
+static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth,
+                         int notes)
 {
-    package pack = { .walk = walk, .name = found->name, .depth = depth, .fd = -1, .pipe = -1 };
+    package pack = { .walk = walk,
+                     .name = found->name,
+                     .depth = depth,
+                     .fate = found->fate,
+                     .layer = found->layer,
+                     .notes = notes,
+                     .fd = -1,
+                     .pipe = -1,
+                     .entry_notes = -1 };
     const cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
     const cli_found remark = { .name = found->name, .why = "has no entry", .remark = true, .fd = -1 };
     cli_found whole = end, plain = *found;
@@ -514,7 +564,7 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
     walk.packages_most = PACKAGES_LEAST + found->size / PACKAGES_EACH;
     walk.buffer = walk.program ? malloc(PACKAGE_DATA_MOST + 1) : NULL;
     if (walk.buffer) {
-        opened = walk_package(&walk, found, cli_package_form(found->fd, found->size), 0);
+        opened = walk_package(&walk, found, cli_package_form(found->fd, found->size), 0, -1);
     } else {
         const cli_found remark = { .name = found->name,
                                    .why = walk.program

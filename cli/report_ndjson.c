@@ -178,6 +178,10 @@ static void on_end(void *user, const cli_session *session, const cli_result *end
     cli_record_string(out, "depth", session->depth == CUVET_DEPTH_FULL ? "full" : "headers");
     if (end->why)
         cli_record_text(out, "reason", end->why);
+    if (session->in->fate != CLI_FATE_CONTENT)
+        cli_record_string(out, "image", cli_fate_name(session->in->fate));
+    if (session->in->layer)
+        cli_record_u64(out, "layer", session->in->layer);
     cli_record_u64(out, "members", summary->members);
     cli_record_u64(out, "findings", summary->warnings + summary->errors);
     cli_record_u64(out, "containers", summary->containers);

@@ -218,6 +218,16 @@ void cli_put_filtered(const cli_result *result)
     put_some(result->left_out_findings, "finding", "findings", &sep);
 }
 
+/* It is shipped, and nobody who runs the image has it. */
+static void put_fate(const cli_input *in)
+{
+    if (in->fate == CLI_FATE_CONTENT)
+        return;
+    printf("; in no image");
+    if (in->fate != CLI_FATE_UNUSED && in->layer)
+        printf(": %s by layer %" PRIu32, cli_fate_name(in->fate), in->layer);
+}
+
 static void put_verdict(const cli_text_report *report, const cli_session *session, const cli_result *res)
 {
     const cuvet_summary *summary = &res->sum;
@@ -243,6 +253,7 @@ static void put_verdict(const cli_text_report *report, const cli_session *sessio
     put_some(summary->opaque, "not looked into", "not looked into", &sep);
     put_some(summary->unreferenced, "unreferenced container", "unreferenced containers", &sep);
     cli_put_filtered(res);
+    put_fate(session->in);
     sep = "; of the pieces shown, above the cap and only counted: ";
     put_some(res->above, "finding", "findings", &sep);
     putchar('\n');

@@ -120,6 +120,8 @@ void cli_path(const cuvet_path *path, char *out, size_t cap);
 #define CLI_MESSAGE_CAP 512
 /** What a diagnostic says: the title of its rule, and what was met. The same text in every format. */
 void cli_message(const cuvet_diag *diag, char *out, size_t cap);
+/** "deleted", "replaced", "unused": what becomes of a file of an image archive; NULL: it is content. */
+const char *cli_fate_name(cli_fate fate);
 /** Point to scan for what list, unpack and map only count. */
 void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum);
 

@@ -9,4 +9,13 @@ typedef enum cli_what {
     CLI_PACKAGE /* whose entries have been handed out */
 } cli_what;
 
+/* What becomes of an entry of an image archive: it is judged like others, and is no content of an image. */
+typedef enum cli_fate {
+    CLI_FATE_CONTENT, /* or there is no image */
+    CLI_FATE_DELETED, /* by a later layer */
+    CLI_FATE_REPLACED,
+    CLI_FATE_UNUSED, /* it is in no layer of an image */
+    CLI_N_FATE
+} cli_fate;
+
 #endif

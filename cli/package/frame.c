@@ -9,6 +9,7 @@ static bool length_ok(const package_frame *frame)
 {
     switch ((package_verb)frame->verb) {
     case PACKAGE_ENTRY: return frame->n > 0 && frame->n <= PACKAGE_NAME_MOST;
+    case PACKAGE_NOTE:
     case PACKAGE_DATA: return frame->n > 0 && frame->n <= PACKAGE_DATA_MOST;
     case PACKAGE_FAILED:
     case PACKAGE_FINDING: return frame->n > 0 && frame->n <= PACKAGE_TEXT_MOST;
@@ -40,16 +41,25 @@ static bool order_ok(const package_state *state, const package_frame *frame)
     case PACKAGE_REMARK:
     case PACKAGE_FINDING:
     case PACKAGE_END: return !state->open;
+    case PACKAGE_NOTE: return !state->open && frame->n <= PACKAGE_NOTE_MOST - state->notes;
     case PACKAGE_FAILED: return true;
     }
     return false;
 }
 
+static bool fields_ok(const package_frame *frame)
+{
+    bool why = frame->verb == PACKAGE_FAILED || frame->verb == PACKAGE_FINDING;
+
+    return frame->mark == PACKAGE_MARK && frame->unused == 0 && frame->cause < PACKAGE_N_CAUSE &&
+           frame->fate < CLI_N_FATE && (frame->cause == 0 || why) &&
+           ((frame->fate == 0 && frame->layer == 0) || frame->verb == PACKAGE_ENTRY);
+}
+
 bool package_frame_ok(package_state *state, const package_frame *frame)
 {
-    if (state->ended || frame->mark != PACKAGE_MARK || frame->unused != 0 || frame->unused2 != 0 ||
-        frame->cause >= PACKAGE_N_CAUSE || (frame->cause != 0 && frame->verb != PACKAGE_FAILED) ||
-        !length_ok(frame) || !order_ok(state, frame) || !place_ok(state, frame))
+    if (state->ended || !fields_ok(frame) || !length_ok(frame) || !order_ok(state, frame) ||
+        !place_ok(state, frame))
         return false;
     switch ((package_verb)frame->verb) {
     case PACKAGE_ENTRY: *state = (package_state){ .open = true }; break;
@@ -57,6 +67,7 @@ bool package_frame_ok(package_state *state, const package_frame *frame)
     case PACKAGE_DONE: state->open = false; break;
     case PACKAGE_FAILED: *state = (package_state){ .ended = !state->open }; break;
     case PACKAGE_END: state->ended = true; break;
+    case PACKAGE_NOTE: state->notes += frame->n; break;
     case PACKAGE_FOLDER:
     case PACKAGE_REMARK:
     case PACKAGE_FINDING: break;

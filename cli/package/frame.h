@@ -5,18 +5,22 @@
 #ifndef CLI_PACKAGE_FRAME_H
 #define CLI_PACKAGE_FRAME_H
 
+#include "../what.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PACKAGE_MARK      ((uint32_t)'c' | (uint32_t)'v' << 8 | (uint32_t)'p' << 16 | (uint32_t)'k' << 24)
-#define PACKAGE_NAME_MOST 65536u   /* bytes of the name of an entry */
-#define PACKAGE_TEXT_MOST 512u     /* of what is said of one */
-#define PACKAGE_DATA_MOST 1048576u /* of a piece of one */
+#define PACKAGE_NAME_MOST 65536u    /* bytes of the name of an entry */
+#define PACKAGE_TEXT_MOST 512u      /* of what is said of one */
+#define PACKAGE_DATA_MOST 1048576u  /* of a piece of one */
+#define PACKAGE_NOTE_MOST 33554432u /* of all notes about one */
 
-/* Descriptors of cuvet-package: where frames go, and the package. */
-enum { PACKAGE_OUT = 3, PACKAGE_IN = 4 };
-/* Its only argument: this letter, and as many further as the number of the form. */
+/* Descriptors of cuvet-package: where frames go, the package, and notes about it, if there are any. */
+enum { PACKAGE_OUT = 3, PACKAGE_IN = 4, PACKAGE_NOTES = 5 };
+/* Its first argument: this letter, and as many further as the number of the form; a second one, whatever it is:
+ * there are notes. */
 enum { PACKAGE_WORD = 'A' };
 
 typedef enum package_verb {
@@ -28,7 +32,9 @@ typedef enum package_verb {
     PACKAGE_FOLDER = 'o',  /* one: it counts, and nothing is said of it */
     PACKAGE_REMARK = 'r',  /* something else that is no file: its name, a NUL, what it is */
     PACKAGE_FINDING = 'w', /* of the package as a whole: what is wrong with it, which goes on */
-    PACKAGE_END = 'q'      /* that was all */
+    PACKAGE_NOTE = 'n', /* bytes for the process that unpacks the next entry, if that is a package: it alone
+                              knows what they mean */
+    PACKAGE_END = 'q'   /* that was all */
 } package_verb;
 
 /* Why something failed. */
@@ -42,9 +48,9 @@ typedef enum package_cause {
 
 typedef struct package_frame {
     uint32_t mark;
-    uint8_t verb, cause;
-    uint16_t unused;
-    uint32_t n, unused2;
+    uint8_t verb, cause;  /* of what failed; of a finding: damage, or that there is too much */
+    uint8_t fate, unused; /* cli_fate of an entry … */
+    uint32_t n, layer;    /* … and the layer that did it, from 1; 0: none */
     uint64_t offset;
 } package_frame;
 
@@ -52,6 +58,7 @@ typedef struct package_frame {
 typedef struct package_state {
     bool open, ended; /* an entry is being sent; nothing more will come */
     uint64_t end;     /* of the entry's bytes so far */
+    uint32_t notes;   /* bytes of them, about the next one */
 } package_state;
 
 /** May this frame come now? Then the state moves on. */

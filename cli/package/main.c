@@ -6,10 +6,11 @@
 #include "../sandbox.h"
 #include "../whole.h"
 #include "frame.h"
+#include "image_read.h"
+#include "open.h"
 #include "zip.h"
 
-#include <archive.h>
-#include <archive_entry.h>
+#include <jansson.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,14 +26,7 @@
 
 /* Seconds of processor time: bzip2 unpacks some ten megabytes of zeros in one. */
 enum { TIME_FIXED = 120, TIME_OF_MIB = 10 };
-enum { READ_SIZE = 1 << 18 };
-
 #define MEMORY (UINT64_C(1) << 30) /* of address space: dictionaries of xz and zstd are the most of it */
-
-typedef struct reader {
-    uint8_t buffer[READ_SIZE];
-    int64_t at, size;
-} reader;
 
 /* ---- what goes out ---- */
 
@@ -80,12 +74,12 @@ static void add_place(char text[PACKAGE_TEXT_MOST], const char *why, bool stream
                  stream ? " of what is unpacked" : "");
 }
 
-static void put_finding(const char *why, bool stream, int64_t at)
+static void put_finding(const char *why, package_cause cause, bool stream, int64_t at)
 {
     char text[PACKAGE_TEXT_MOST];
 
     add_place(text, why, stream, at);
-    put_text(PACKAGE_FINDING, 0, text);
+    put_text(PACKAGE_FINDING, cause, text);
 }
 
 static void put_remark(const char *name, const char *what)
@@ -99,116 +93,12 @@ static void put_remark(const char *name, const char *what)
     put_frame(PACKAGE_REMARK, 0, 0, text, n_name + 1 + n_what);
 }
 
-/* ---- what comes in ---- */
-
-static la_ssize_t on_read(struct archive *archive, void *user, const void **bytes)
-{
-    reader *in = user;
-    ssize_t got;
-
-    do
-        got = pread(PACKAGE_IN, in->buffer, sizeof(in->buffer), in->at);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        archive_set_error(archive, errno, "cannot be read");
-    else
-        in->at += got;
-    *bytes = in->buffer;
-    return got;
-}
-
-static la_int64_t on_seek(struct archive *archive, void *user, la_int64_t offset, int whence)
-{
-    reader *in = user;
-    int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? in->at : in->size;
-
-    (void)archive;
-    if (offset < -from || offset > INT64_MAX - from)
-        return ARCHIVE_FATAL;
-    in->at = from + offset;
-    return in->at;
-}
-
-static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t request)
-{
-    reader *in = user;
-    int64_t left = in->size > in->at ? in->size - in->at : 0, step = request < left ? request : left;
-
-    (void)archive;
-    in->at += step;
-    return step;
-}
-
-/* A zip file without its directory is read by what stands before each entry. */
-typedef enum way { AS_IT_SAYS, BY_ENTRIES } way;
-
-/* The one that the first bytes are of, once: what comes out of it is the content, whatever that begins
- * like. libarchive 3.6 cannot be told so of zstd and LZ4, which have marks of four bytes; of rpm it finds
- * out. */
-static void support_filters(struct archive *archive, package_form form)
-{
-    if (form == PACKAGE_GZIP)
-        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_GZIP);
-    if (form == PACKAGE_BZIP2)
-        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_BZIP2);
-    if (form == PACKAGE_XZ)
-        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_XZ);
-    if (form == PACKAGE_LZMA)
-        (void)archive_read_append_filter(archive, ARCHIVE_FILTER_LZMA);
-    if (form == PACKAGE_ZSTD || form == PACKAGE_SKIPPED || form == PACKAGE_RPM)
-        (void)archive_read_support_filter_zstd(archive);
-    if (form == PACKAGE_LZ4 || form == PACKAGE_SKIPPED)
-        (void)archive_read_support_filter_lz4(archive);
-    if (form == PACKAGE_RPM) {
-        (void)archive_read_support_filter_rpm(archive);
-        (void)archive_read_support_filter_gzip(archive);
-        (void)archive_read_support_filter_bzip2(archive);
-        (void)archive_read_support_filter_xz(archive);
-        (void)archive_read_support_filter_lzma(archive);
-    }
-}
-
-/* What a file is was found out by its first bytes, and nothing else may be made of it: of two formats that a
- * library knows it chooses one. @param within of a stream: what is in it */
-static struct archive *open_package(reader *in, package_form form, package_form within, way how)
-{
-    struct archive *archive = archive_read_new();
-
-    if (!archive)
-        return NULL;
-    if (package_is_stream(form))
-        support_filters(archive, form);
-    switch (package_is_stream(form) ? within : form) {
-    case PACKAGE_ZIP:
-        (void)(how == BY_ENTRIES ? archive_read_support_format_zip_streamable(archive)
-                                 : archive_read_support_format_zip_seekable(archive));
-        break;
-    case PACKAGE_SEVENZIP: (void)archive_read_support_format_7zip(archive); break;
-    case PACKAGE_TAR: (void)archive_read_support_format_tar(archive); break;
-    case PACKAGE_CPIO: (void)archive_read_support_format_cpio(archive); break;
-    case PACKAGE_DEB: (void)archive_read_support_format_ar(archive); break;
-    case PACKAGE_GZIP:
-    case PACKAGE_BZIP2:
-    case PACKAGE_XZ:
-    case PACKAGE_LZMA:
-    case PACKAGE_ZSTD:
-    case PACKAGE_LZ4:
-    case PACKAGE_SKIPPED:
-    case PACKAGE_RPM:
-    case PACKAGE_N_FORM:
-    case PACKAGE_NONE: (void)archive_read_support_format_raw(archive); break; /* a single file */
-    }
-    in->at = 0;
-    (void)archive_read_set_read_callback(archive, on_read);
-    (void)archive_read_set_seek_callback(archive, on_seek);
-    (void)archive_read_set_skip_callback(archive, on_skip);
-    (void)archive_read_set_callback_data(archive, in);
-    return archive;
-}
-
 /* What was met so far. */
 typedef struct package_seen {
     bool any;
+    uint32_t ordinal;    /* of the present entry */
+    package_notes notes; /* of whoever unpacked what this package is an entry of */
+    struct package_image *image;
     uint64_t skipped;    /* headers that are none */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
@@ -258,8 +148,31 @@ static void put_data(const uint8_t *bytes, size_t size, uint64_t offset)
     }
 }
 
+/* An entry begins, with what is known of it in an image. */
+static void put_entry(package_seen *seen, const char *name)
+{
+    size_t n_name = strnlen(name, PACKAGE_NAME_MOST), count = 0;
+    const image_mark *mark = package_note_of(&seen->notes, seen->ordinal);
+    package_frame frame = { .mark = PACKAGE_MARK, .verb = PACKAGE_ENTRY, .n = (uint32_t)n_name };
+    image_mark *marks = seen->image ? image_marks(seen->image, seen->ordinal, &count) : NULL;
+
+    for (size_t done = 0, step; done < count; done += step) {
+        step = count - done < PACKAGE_DATA_MOST / sizeof(*marks) ? count - done
+                                                                 : PACKAGE_DATA_MOST / sizeof(*marks);
+        put_frame(PACKAGE_NOTE, 0, 0, marks + done, step * sizeof(*marks));
+    }
+    free(marks);
+    frame.fate = seen->image ? (uint8_t)image_fate(seen->image, seen->ordinal) : 0;
+    if (mark) {
+        frame.fate = (uint8_t)mark->fate;
+        frame.layer = mark->layer;
+    }
+    put(&frame, sizeof(frame));
+    put(name, n_name);
+}
+
 /* @return false: nothing more can be read of the package */
-static bool send_entry(struct archive *archive, struct archive_entry *entry)
+static bool send_entry(struct archive *archive, struct archive_entry *entry, package_seen *seen)
 {
     uint64_t end = 0;
     const void *bytes;
@@ -267,8 +180,8 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry)
     size_t size;
     int rc;
 
-    put_frame(PACKAGE_ENTRY, 0, 0, name_of(entry), strnlen(name_of(entry), PACKAGE_NAME_MOST));
-    if (archive_entry_is_encrypted(entry)) {
+    put_entry(seen, name_of(entry));
+    if (archive_entry_is_encrypted(entry) || (seen->image && image_is_secret(seen->image, seen->ordinal))) {
         put_text(PACKAGE_FAILED, PACKAGE_UNSUPPORTED, "is encrypted");
         return true;
     }
@@ -299,7 +212,8 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry)
 
 /* A stream that nothing could be unpacked of is handed on as it is, as if it were what is in it; zeros behind
  * the first four bytes of a zip file are an entry without a name. */
-static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form, way how)
+static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form,
+                        package_way how)
 {
     const char *name = archive_entry_pathname(entry);
 
@@ -330,7 +244,7 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
 
     seen->any = true;
     if (!what)
-        return send_entry(archive, entry);
+        return send_entry(archive, entry, seen);
     if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry))
         put_frame(PACKAGE_FOLDER, 0, 0, NULL, 0);
     else
@@ -339,16 +253,18 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
 }
 
 /* @return false: there is no more of it, for the reason that is kept */
-static bool send_entries(reader *in, package_form form, package_form within, way how, package_seen *seen)
+static bool send_entries(package_reader *in, package_form form, package_form within, package_way how,
+                         package_seen *seen)
 {
-    struct archive *archive = open_package(in, form, within, how);
+    struct archive *archive = package_open(in, form, within, how);
     struct archive_entry *entry;
     int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
 
+    seen->ordinal = 0;
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
         rc = archive_read_next_header(archive, &entry);
         if (rc == ARCHIVE_RETRY && seen->skipped++ < SKIPPED_MOST) {
-            put_finding(archive_error_string(archive), package_is_stream(form),
+            put_finding(archive_error_string(archive), PACKAGE_DAMAGED, package_is_stream(form),
                         archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
@@ -358,6 +274,7 @@ static bool send_entries(reader *in, package_form form, package_form within, way
             } else if (!take_entry(archive, entry, seen)) {
                 rc = ARCHIVE_FATAL;
             }
+            seen->ordinal++;
         } else if (rc == ARCHIVE_RETRY) {
             rc = ARCHIVE_FATAL;
         }
@@ -369,9 +286,9 @@ static bool send_entries(reader *in, package_form form, package_form within, way
 }
 
 /* What a stream holds is known by the first bytes that come out. */
-static package_form look_into(reader *in, package_form stream)
+static package_form look_into(package_reader *in, package_form stream)
 {
-    struct archive *archive = open_package(in, stream, PACKAGE_NONE, AS_IT_SAYS);
+    struct archive *archive = package_open(in, stream, PACKAGE_NONE, AS_IT_SAYS);
     struct archive_entry *entry;
     uint8_t head[PACKAGE_HEAD];
     size_t n_head = 0;
@@ -394,10 +311,10 @@ static package_form look_into(reader *in, package_form stream)
 /* Of a filter that it was told to use libarchive forgets why it could not begin; of one that it found itself
  * it knows. @return true: it begins, and there is nothing in it; what is longer than that takes may have more
  * behind its end */
-static bool ask_filter(reader *in, package_form form, package_seen *seen)
+static bool ask_filter(package_reader *in, package_form form, package_seen *seen)
 {
     bool marked = form == PACKAGE_LZ4 || form == PACKAGE_SKIPPED;
-    struct archive *archive = open_package(in, marked ? form : PACKAGE_RPM, PACKAGE_NONE, AS_IT_SAYS);
+    struct archive *archive = package_open(in, marked ? form : PACKAGE_RPM, PACKAGE_NONE, AS_IT_SAYS);
     struct archive_entry *entry;
     bool empty = false;
 
@@ -423,13 +340,32 @@ static bool put_nothing(package_seen *seen)
     return true;
 }
 
+/* What is known of the package as an archive of images. */
+static void put_image(const struct package_image *image)
+{
+    bool limit;
+    const char *why = image_fault(image, &limit), *name;
+
+    if (why)
+        put_finding(why, limit ? PACKAGE_MEMORY : PACKAGE_DAMAGED, false, -1);
+    for (size_t i = 0; (name = image_missing(image, i)) != NULL; i++)
+        put_remark(*name ? name : "(no name)",
+                   "of an image, and not in this package, or of a kind that is not known");
+}
+
 /* In all ways that make something of it. */
-static bool send_package(reader *in, package_form form, package_seen *seen)
+static bool send_package(package_reader *in, package_form form, package_seen *seen)
 {
     package_form within = package_is_stream(form) ? look_into(in, form) : PACKAGE_NONE;
-    bool whole = send_entries(in, form, within, AS_IT_SAYS, seen);
     const char *why;
     uint64_t at;
+    bool whole;
+
+    if ((package_is_stream(form) ? within : form) == PACKAGE_TAR)
+        seen->image = package_read_image(in, form, within);
+    if (seen->image)
+        put_image(seen->image);
+    whole = send_entries(in, form, within, AS_IT_SAYS, seen);
 
     /* It only begins like tar or cpio. */
     if (within != PACKAGE_NONE && !seen->any && !whole)
@@ -447,7 +383,7 @@ static bool send_package(reader *in, package_form form, package_seen *seen)
     else if (!seen->any)
         return whole;
     if (why)
-        put_finding(why, false, (int64_t)at);
+        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
     return whole;
 }
 
@@ -460,7 +396,7 @@ static package_form form_of(const char *word)
 }
 
 /* What takes longer than the slowest of the formats is stopped. */
-static void limit_time(const reader *in)
+static void limit_time(const package_reader *in)
 {
     rlim_t seconds = TIME_FIXED + TIME_OF_MIB * (rlim_t)(in->size >> 20);
     const struct rlimit limit = { .rlim_cur = seconds, .rlim_max = seconds + 1 };
@@ -470,11 +406,11 @@ static void limit_time(const reader *in)
 
 int main(int argc, char **argv)
 {
-    static reader in;
+    static package_reader in;
     static const int OURS[] = { PACKAGE_IN }, THEIRS[] = { PACKAGE_OUT };
     const cli_cage cage = { CLI_CAGE_NOTHING, .cpu_elsewhere = true, .keep = OURS, .n_keep = 1, .out = THEIRS,
                             .n_out = 1,       .memory = MEMORY };
-    package_form form = argc == 2 ? form_of(argv[1]) : PACKAGE_NONE;
+    package_form form = argc == 2 || argc == 3 ? form_of(argv[1]) : PACKAGE_NONE;
     static package_seen seen;
     struct stat st;
 
@@ -488,9 +424,12 @@ int main(int argc, char **argv)
     limit_time(&in);
     /* Before the cage: names are bytes, and times of day are of no interest. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");
+    json_object_seed(0); /* of its tables, by chance */
     if (setenv("TZ", "UTC0", 1) != 0)
         return 1;
     (void)signal(SIGPIPE, SIG_IGN);
+    if (argc == 3)
+        package_read_notes(&seen.notes); /* numbers, of which nothing is believed */
     (void)cli_cage_enter(&cage);
     if (!send_package(&in, form, &seen)) {
         put_text(PACKAGE_FAILED, seen.cause, seen.why);

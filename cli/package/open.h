@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How cuvet-package has libarchive read a package: from the descriptor PACKAGE_IN, by position. */
+#ifndef CLI_PACKAGE_OPEN_H
+#define CLI_PACKAGE_OPEN_H
+
+#include "frame.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+enum { PACKAGE_READ_SIZE = 1 << 18 };
+
+typedef struct package_reader {
+    uint8_t buffer[PACKAGE_READ_SIZE];
+    int64_t at, size;
+} package_reader;
+
+/* A zip file without its directory is read by what stands before each entry. */
+typedef enum package_way { AS_IT_SAYS, BY_ENTRIES } package_way;
+
+/** What unpacks a stream that begins like this. */
+void package_support_filters(struct archive *archive, package_form form);
+/** Not begun yet. @param within of a stream: what is in it @return NULL: out of memory */
+struct archive *package_open(package_reader *in, package_form form, package_form within, package_way how);
+
+#endif
