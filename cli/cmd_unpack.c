@@ -52,6 +52,9 @@ static void safe_base(const char *input, char *out, size_t cap)
 
         out[count++] = plain ? *base : '_';
     }
+    /* Of a package, a file may have a name that ends with a slash. */
+    if (count == 0)
+        out[count++] = '_';
     out[count] = '\0';
 }
 

@@ -2,7 +2,7 @@
 #
 # Programs that tests start (tests/programs/), one C file each, and the targets that use them on their own.
 
-.PHONY: mutants-link mutants-commands mutants-worker
+.PHONY: mutants-link mutants-commands mutants-worker mutants-packages
 # With the whole library: link_server links what it is sent, budget counts what a hostile file costs.
 LIB_PROGRAMS := $(patsubst %,$(BUILD)/tests/%,budget link_server)
 $(LIB_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/programs/%.o $(BUILD)/libcuvet.a
@@ -49,6 +49,9 @@ mutants-link: $(BUILD)/tests/link_server ## damaged objects through the linker (
 mutants-worker: $(BUILD)/tests/worker_client $(BUILD)/cuvet-worker ## the same through one caged worker that goes on: each has a verdict, none is lost (MUTANTS=n of each of 29)
 	@$(PYTHON) tests/hostile/link_mutants.py --each $(or $(MUTANTS),300) \
 	    --server '$(BUILD)/tests/worker_client persistent $(abspath $(BUILD))/cuvet-worker'
+
+mutants-packages: $(BUILD)/cuvet $(PACKAGE_BUILT) ## damaged packages of every packing through scan and unpack (MUTANTS=n; SEED=n)
+	@CUVET=$(abspath $(BUILD))/cuvet $(PYTHON) tests/hostile/mutate_packages.py --cuvet $(BUILD)/cuvet --count $(or $(MUTANTS),2000) --seed $(or $(SEED),1)
 
 mutants-commands: $(BUILD)/cuvet ## samples with lies in their fields through each command (MUTANTS=n)
 	@$(PYTHON) tests/hostile/mutate_commands.py --cuvet $(BUILD)/cuvet --jobs $(JOBS) --count $(or $(MUTANTS),2000)
