@@ -99,6 +99,7 @@ typedef struct package_seen {
     uint32_t ordinal;    /* of the present entry */
     package_notes notes; /* of whoever unpacked what this package is an entry of */
     struct package_image *image;
+    bool leaves, longer; /* a name was met that is a finding, each once */
     uint64_t skipped;    /* headers that are none */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
@@ -235,7 +236,40 @@ static void keep_reason(package_seen *seen, struct archive *archive, package_for
         snprintf(seen->why, sizeof(seen->why), "%s", text && *text ? text : "cannot be read");
 }
 
-enum { SKIPPED_MOST = 1000 };
+enum { SKIPPED_MOST = 1000, PATH_MOST = 4096 };
+
+/* Does it climb out of the folder that it is unpacked in? Absolute names are of the root, for who builds one. */
+static bool climbs(const char *name)
+{
+    int depth = 0;
+
+    while (*name && depth >= 0) {
+        size_t n_part = strcspn(name, "/");
+
+        if (n_part == 2 && memcmp(name, "..", 2) == 0)
+            depth--;
+        else if (n_part > 0 && !(n_part == 1 && *name == '.'))
+            depth++;
+        name += n_part;
+        name += strspn(name, "/");
+    }
+    return depth < 0;
+}
+
+/* Files are never written by these names here; who does it with a careless tool is hurt. */
+static void judge_name(struct archive_entry *entry, package_seen *seen)
+{
+    const char *name = name_of(entry), *link = archive_entry_hardlink(entry);
+
+    if (!seen->leaves && (climbs(name) || (link && climbs(link)))) {
+        put_finding("has a name that leaves the folder which it is unpacked in", PACKAGE_DAMAGED, false, -1);
+        seen->leaves = true;
+    }
+    if (!seen->longer && strnlen(name, PATH_MOST) == PATH_MOST) {
+        put_finding("has a name that no system takes: of 4096 bytes or more", PACKAGE_DAMAGED, false, -1);
+        seen->longer = true;
+    }
+}
 
 /* @return false: nothing more can be read of the package */
 static bool take_entry(struct archive *archive, struct archive_entry *entry, package_seen *seen)
@@ -243,6 +277,7 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
     const char *what = why_no_file(entry);
 
     seen->any = true;
+    judge_name(entry, seen);
     if (!what)
         return send_entry(archive, entry, seen);
     if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry))

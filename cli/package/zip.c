@@ -17,6 +17,8 @@ static const char TWICE[] = "has two entries of one name: which one is unpacked 
 static const char KIND[] =
     "has an entry that is a directory or a link for some readers and a file for others";
 
+static const char CUT[] = "has a name with a NUL: where it ends depends on the reader";
+
 typedef struct zip_entry {
     uint64_t at, end; /* of the entry, name and bytes included; without what stands behind them */
     bool behind;      /* sizes and checksum do */
@@ -205,6 +207,8 @@ static const char *check_entries(zip_file *zip)
             entry->at > zip->size - zip->shift)
             return DIFFERENT;
         entry->at += zip->shift;
+        if (memchr(zip->bytes + entry->name, 0, entry->n_name))
+            return CUT;
         why = check_kind(central, (const char *)zip->bytes + entry->name, entry->n_name, size, packed);
         if (!why)
             why = check_local(zip, central, (const char *)zip->bytes + entry->name, entry, size, packed);

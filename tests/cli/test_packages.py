@@ -17,11 +17,11 @@ import tarfile
 import time
 import warnings
 import zipfile
+import zlib
 
 from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Skip, cuvet, equal, main, read, sample, scratch, test, write
 
 PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
-FULL = bool(os.environ.get("CV_FULL"))
 FATBIN = read("multi.fatbin")
 FILES = [("lib/multi.fatbin", FATBIN), ("lib/host.so", read("host-plain.so")), ("lib/plain.cubin", read("plain.sm_75.cubin")), ("code.py", b"import lib\n"),
          ("empty", b""), ("lib/libdevice.a", read("long-names.a"))]
@@ -448,6 +448,7 @@ def lies_of_zip():
     second = bytearray(one) + zipped([("b", FATBIN)])
     struct.pack_into("<H", second, one.rindex(b"PK\5\6") + 20, len(second) - len(one))
     yield "a second file in the comment", bytes(second)
+    yield "a name with a NUL", zipped([("aXb", FATBIN)]).replace(b"aXb", b"a\0b")
     yield "another method", field(one, CENTRAL, 10, b"\0")
     yield "numbers of eight bytes that say something else", large_end(one, 2)
 
@@ -568,7 +569,7 @@ def bombs_end_at_limits():
             ("large entry", zipped([("z", zeros * 3)]), ["--limit=input=2M"]),
             ("sparse", sparse.getvalue(), []),
             ("total", overlapping, ["--limit=budget=2M", "--limit=total=2M"]),
-            ("dictionary", lzma.compress(FATBIN, lzma.FORMAT_XZ, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30, "preset": 0}]) if FULL else nested, [])):
+            ("dictionary", large_dictionary(FATBIN), [])):
         begun = time.monotonic()
         r = cuvet("scan", "--format=ndjson", *extra, write(data, "x"))
         if name == "dictionary" and r.rc == CLEAN and r.objects("verdict")[0]["sandbox"].startswith("off"):
@@ -581,16 +582,79 @@ def bombs_end_at_limits():
 
 @test
 def names_are_text():
-    """Nothing is written by a name, and a name that leaves, or writes on a terminal, is one like others."""
+    """Nothing is written by a name; one that leaves, or is too long for any system, is a finding; what a terminal would obey is escaped."""
     needed()
     d = scratch()
-    path = write(zipped([("../../../../tmp/leaves", FATBIN), ("/tmp/absolute", FATBIN), ("a\nb\x1b[31mred", FATBIN), ("n" * 60000, FATBIN), ("\udcff".encode(
-        "utf-8", "surrogateescape").decode("latin-1"), FATBIN)]), "x.zip", d)
+    entries = [("../../../../tmp/leaves", FATBIN), ("/tmp/absolute", FATBIN), ("a\nb\x1b[31mred", FATBIN), ("n" * 60000, FATBIN), ("n" * 65535, FATBIN), ("\udcff".encode(
+        "utf-8", "surrogateescape").decode("latin-1"), FATBIN)]
+    path = write(zipped(entries), "x.zip", d)
     r = cuvet("scan", path, cwd=d)
-    equal(r.rc, CLEAN, r.err)
+    equal(r.rc, FINDINGS, r.err)
     assert "a\\x0ab\\x1b[31mred: clean" in r.out and "x.zip!/../../../../tmp/leaves: clean" in r.out, r.out[:500]
+    assert path + ": malformed: has a name that leaves" in r.out and path + ": malformed: has a name that no system takes" in r.out, r.out[:500]
+    out = os.path.join(d, "out")
+    equal(cuvet("unpack", "-d", out, path, cwd=d).rc, FINDINGS)
+    assert len(os.listdir(out)) == 8 * len(entries), os.listdir(out)
+    shutil.rmtree(out)
+    for name in ("a/../b", "/a", "./a", "..a/b", "a/b/../../c", "n" * 4095):
+        equal(cuvet("scan", write(tarred([(name, FATBIN)]), "y.tar")).rc, CLEAN, name[:20])
+    for name in ("..", "../a", "a/../../b", "./../b", "/../b", "n" * 4096):
+        equal(cuvet("scan", write(tarred([(name, FATBIN)]), "y.tar")).rc, FINDINGS, name[:20])
     equal([name for name in os.listdir(d) if not name.endswith(".profraw")], ["x.zip"])  # of a build that counts lines
     assert not os.path.exists("/tmp/leaves") and not os.path.exists("/tmp/absolute")
+
+
+@test
+def links_that_leave():
+    """A file behind a symbolic link, and a hard link to a file outside: nothing is written by either, and the second is a finding."""
+    needed()
+    d, out = scratch(), io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for name, kind, to, data in (("away", tarfile.SYMTYPE, d, b""), ("away/k.cubin", tarfile.REGTYPE, "", FATBIN), ("h", tarfile.LNKTYPE, "../../../etc/passwd", b""),
+                                     ("up", tarfile.SYMTYPE, "../" * 40, b""), ("up" + d + "/k", tarfile.REGTYPE, "", FATBIN)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size = kind, to, len(data)
+            t.addfile(info, io.BytesIO(data))
+    into = os.path.join(scratch(), "out")
+    r = cuvet("unpack", "-d", into, write(out.getvalue(), "x.tar"))
+    assert r.rc == FINDINGS and "has a name that leaves" in r.err, (r.rc, r.err)
+    equal((len(os.listdir(into)), os.listdir(d)), (16, []))
+
+
+@test
+def a_package_in_itself():
+    """Of every packing there are packages that hold themselves: whoever unpacks one sends it again, once or many times, and nesting has an end."""
+    needed()
+    whole = zipped()
+    for copies in (1, 3, 40):
+        again = b"".join(frame(b"e", b"f%d" % i) + frame(b"d", whole) + frame(b"z", offset=len(whole)) for i in range(copies))
+        r = by_impostor(again + frame(b"q"))
+        texts = [json.loads(line).get("reason", "") for line in r.stdout.decode().splitlines()]
+        assert r.returncode == LIMIT and any("limit 'nesting'" in t or "more than 2" in t for t in texts), (copies, texts[:3])
+
+
+@test
+def packages_in_packages_in_packages():
+    """16 packages in each of 16, and so on: each level is the one below sixteen times over, in a few hundred bytes."""
+    needed()
+    level = zipped([("z", bytes(1 << 20))])
+    for depth in range(6):
+        level = zipped([("%d-%d.zip" % (depth, i), level) for i in range(16)])
+    begun = time.monotonic()
+    r = cuvet("scan", "--format=ndjson", write(level, "42.zip"), timeout=120)
+    assert r.rc == LIMIT and any("limit 'nesting'" in o["reason"] for o in r.objects("verdict") if o["verdict"] == "limit"), (r.rc, r.out[-300:], r.err)
+    assert time.monotonic() - begun < 60
+
+
+def large_dictionary(data):
+    """An xz file whose block says that it has a dictionary of 4 GiB."""
+    out = bytearray(lzma.compress(data))
+    size = (out[12] + 1) * 4
+    at = out.index(b"\x21\x01", 12) + 2  # of LZMA2: one byte, a logarithm
+    assert at < 12 + size
+    out[at] = 40
+    struct.pack_into("<I", out, 12 + size - 4, zlib.crc32(bytes(out[12:12 + size - 4])))
+    return bytes(out)
 
 
 @test
