@@ -134,7 +134,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 {
     cli_inventory *inventory = user;
     const cli_input *in = session->in;
-    cli_inventory_file file = { .name = in->name, .verdict = result->verdict, .fate = cli_fate_name(in->fate) };
+    cli_inventory_file file = { .name = in->name, .verdict = result->verdict };
 
     if (in->what == CLI_PACKAGE) {
         end_package(inventory, in);
@@ -143,6 +143,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
     if (!inventory->in_file && in->what == CLI_ENTRY && result->verdict == CUVET_V_CLEAN)
         return;
     begin_file(inventory, session);
+    file.fate = cli_fate_name(in->fate);
     if (!in->why) {
         file.length = in->source.length;
         file.hashed = file.length <= session->args->limits.input &&

@@ -13,8 +13,8 @@ typedef struct cli_printing {
 
 /** Bytes of a file: those of the limit 'budget', or as many per byte of it as the limit 'work' says. */
 void cli_printing_begin(cli_printing *printing, const cli_session *session);
-/** The same of one more file of the package that the file before was of: what the limit 'budget' gives is shared
- *  by all of them. */
+/** The same of one more file of the package that the file before was of: what the limit 'budget' gives is
+ *  shared  by all of them. */
 void cli_printing_next(cli_printing *printing, const cli_session *session);
 /** Bytes of a piece of that size: an eighth of what the limit "work" says. */
 void cli_printing_piece(cli_printing *printing, const cli_session *session, uint64_t size);

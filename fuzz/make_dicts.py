@@ -199,6 +199,10 @@ TARGETS["package"] = lambda: [b"cvpk" + bytes([v, 0, 0, 0]) for v in b"edzforwq"
     struct.pack("<Q", n) for n in (1, (1 << 63) - 1)] + [b"name\0text", b"PK\3\4", b"ustar", b"\x1f\x8b\x08\0", b"\xed\xab\xee\xdb", b"!<arch>\ndebian-binary"]
 # Records of a zip file.
 TARGETS["zip"] = lambda: [b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7", b"PK\7\x08", b"APK Sig Block 42", b"\1\0\x18\0", b"\xff" * 4] + [u32(n) for n in (8, 1 << 16, 0x81A40000)]
+# Lines of fuzz/target_image.c.
+TARGETS["image"] = lambda: [b'"Layers"', b'"layers"', b'"manifests"', b'"digest"', b'"mediaType"', b'"sha256:a"', b"blobs/sha256/a", b".wh.", b".wh..wh..opq", b".wh..wh.plnk/",
+                            b"\0M", b"\0I", b"\0B", b"\0S", b"\0L", b"\0f", b"\0d", b"\0h", b"../", b'"application/vnd.oci.image.layer.v1.tar+encrypted"']
+
 # Keys and values of fuzz/target_policy.c, as cli/check/policy.c has them.
 TARGETS["policy"] = lambda: [b'"%s"' % w for w in sorted(set(re.findall(rb'"([a-z][\w-]*)"', open(os.path.join(os.path.dirname(HERE), "cli", "check", "policy.c"), "rb").read())))] + [
     b'"cuvet-policy/1"', b'"CV-FATBIN-014"', b'"sm_90a"', b'"compute_90"', b'"2027-01-31"', b'"500M"', b'"zstd"', b'"ptx"', b'"cuvet/1"', b'"finding"']

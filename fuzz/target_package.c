@@ -33,6 +33,9 @@ static void check_frame(fz_state *fuzz, const package_state *before, const packa
         FZ_CHECK(before->open && !after->open && frame->offset >= before->end &&
                      frame->offset <= (uint64_t)INT64_MAX,
                  "an entry ends behind its pieces");
+    FZ_CHECK(after->notes <= PACKAGE_NOTE_MOST, "notes about an entry have an end");
+    FZ_CHECK(frame->fate < CLI_N_FATE && (frame->fate == 0 || frame->verb == PACKAGE_ENTRY),
+             "what becomes of it is said of an entry");
     if (frame->verb == PACKAGE_ENTRY)
         FZ_CHECK(!before->open && after->open && after->end == 0, "an entry begins empty");
     fz_note(fuzz, frame->verb);
@@ -57,7 +60,7 @@ static void read_stream(fz_state *fuzz)
         check_frame(fuzz, &before, &state, &frame);
         if (frame.n > size - at)
             break;
-        if (frame.n > 0 && frame.verb != PACKAGE_DATA) {
+        if (frame.n > 0 && frame.verb != PACKAGE_DATA && frame.verb != PACKAGE_NOTE) {
             bool ok = package_text_ok(&frame, (const char *)bytes + at);
 
             fz_note(fuzz, ok);

@@ -5,8 +5,8 @@
 
 .PHONY: replay-build fuzzers-build fuzz-all
 
-# jansson and nettle, which `policy`, `print` and `serve` need, are not built with MSan: what they write would be taken for what nobody wrote.
-FUZZ_NAMES   := $(filter-out $(if $(filter msan,$(MODE)),policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
+# jansson and nettle, which `image`, `policy`, `print` and `serve` need, are not built with MSan: what they write would be taken for what nobody wrote.
+FUZZ_NAMES   := $(filter-out $(if $(filter msan,$(MODE)),image policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
 FUZZ_COMMON  := $(sort $(filter-out fuzz/target_%,$(wildcard fuzz/*.c)))
 FUZZ_COMMON_OBJS := $(FUZZ_COMMON:%.c=$(BUILD)/obj/%.o)
 
@@ -17,6 +17,7 @@ $(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
 
 # Targets that also test single files of the command: frames that cross the border of its cage.
 FUZZ_CLI_frames    := frames
+FUZZ_CLI_image     := package/image package/image_json package/image_tree
 FUZZ_CLI_known     := known/frame known/recording
 FUZZ_CLI_memberopt := frames
 FUZZ_CLI_package   := package/frame
@@ -25,9 +26,10 @@ FUZZ_CLI_print     := fingerprint_text names hash json escape loaded
 FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
 FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
-$(foreach t,frames known memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+$(foreach t,frames image known memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that test what stands beside the library.
+FUZZ_LIBS_image = $(shell $(PKG_CONFIG) --libs jansson)
 FUZZ_MORE_serve := $(WORKER_LIB_OBJS)
 $(foreach t,known policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
 FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
@@ -42,7 +44,7 @@ $(BUILD)/$(3)/$(1): $(BUILD)/obj/fuzz/engine/$(2)-$(1).o $(BUILD)/obj/fuzz/targe
                     $(FUZZ_COMMON_OBJS) $(FUZZ_CLI_$(1):%=$(BUILD)/obj/cli/%.o) $(FUZZ_MORE_$(1)) $(BUILD)/libcuvet.a
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
+	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS) $$(FUZZ_LIBS_$(1))
 -include $(BUILD)/obj/fuzz/engine/$(2)-$(1).d $(BUILD)/obj/fuzz/target_$(1).d
 endef
 $(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),replay,replay)))

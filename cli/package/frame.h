@@ -19,8 +19,8 @@
 
 /* Descriptors of cuvet-package: where frames go, the package, and notes about it, if there are any. */
 enum { PACKAGE_OUT = 3, PACKAGE_IN = 4, PACKAGE_NOTES = 5 };
-/* Its first argument: this letter, and as many further as the number of the form; a second one, whatever it is:
- * there are notes. */
+/* Its first argument: this letter, and as many further as the number of the form; a second one, whatever it
+ * is: there are notes. */
 enum { PACKAGE_WORD = 'A' };
 
 typedef enum package_verb {

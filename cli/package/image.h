@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images of containers in one archive: which of its entries are layers, in which order, and which files of a
- * layer a later one deletes or replaces. Pure functions over names and JSON, without libarchive: tests and the
- * fuzz target image reach them without a process. What is kept is names; how much of them has a limit. */
+/* Images of containers in one archive: which of its entries are layers, in which order, and which files of
+ * a layer a later one deletes or replaces. Pure functions over names and JSON, without libarchive: tests
+ * and the fuzz target image reach them without a process. What is kept is names; how much of them has a
+ * limit. */
 #ifndef CLI_PACKAGE_IMAGE_H
 #define CLI_PACKAGE_IMAGE_H
 
@@ -32,8 +33,8 @@ void image_free(package_image *image);
 
 /** Does an archive of images begin like this, for who cannot look at all of it? */
 bool image_name_fits(const char *name);
-/** The next entry; they are numbered from 0. @param link where it points to, if it is a symbolic link; NULL: it
- *  is none */
+/** The next entry; they are numbered from 0. @param link where it points to, if it is a symbolic link;
+ *  NULL: it  is none */
 void image_add_entry(package_image *image, const char *name, const char *link);
 /** That was all. @return is there anything that may describe an image? */
 bool image_end_entries(package_image *image);

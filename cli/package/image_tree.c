@@ -193,8 +193,8 @@ uint32_t image_tree_begin(image_tree *tree)
     return (uint32_t)tree->n_layer;
 }
 
-/* ".wh.name" deletes name, ".wh..wh..opq" what the folder had, whatever kind of entry they are; other names of
- * that kind are of no file. @return what it is; tidy becomes the name that is meant */
+/* ".wh.name" deletes name, ".wh..wh..opq" what the folder had, whatever kind of entry they are; other names
+ * of that kind are of no file. @return what it is; tidy becomes the name that is meant */
 static uint8_t take_whiteout(char *tidy)
 {
     static const char MARK[] = ".wh.", ALL[] = ".wh..wh..opq", OTHER[] = ".wh..wh.";

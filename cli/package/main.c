@@ -238,7 +238,8 @@ static void keep_reason(package_seen *seen, struct archive *archive, package_for
 
 enum { SKIPPED_MOST = 1000, PATH_MOST = 4096 };
 
-/* Does it climb out of the folder that it is unpacked in? Absolute names are of the root, for who builds one. */
+/* Does it climb out of the folder that it is unpacked in? Absolute names are of the root, for who builds
+ * one. */
 static bool climbs(const char *name)
 {
     int depth = 0;

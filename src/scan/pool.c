@@ -10,8 +10,8 @@
 /* A unit of this size takes longer than the threads can be apart at the end of a batch. */
 #define LARGE CV_MIB
 
-/* Bytes of large units, packed and unpacked, that are examined at the same time: more than one of them is never
- * needed for a verdict. What is larger than that is examined while nobody has another large one. */
+/* Bytes of large units, packed and unpacked, that are examined at the same time: more than one of them is
+ * never needed for a verdict. What is larger than that is examined while nobody has another large one. */
 #define ROOM (144 * CV_MIB)
 #define KEPT (16 * CV_MIB)
 
@@ -87,8 +87,8 @@ static const cv_unit *in_order(scan_pool *pool, uint64_t i, uint64_t *at)
     return cv_units_at(&pool->level->units, *at);
 }
 
-/* The largest that fits, or the smallest. Whoever has none of them may have the largest. @return its bytes; 0:
- * none fits. For who has the lock, where some are left */
+/* The largest that fits, or the smallest. Whoever has none of them may have the largest. @return its bytes;
+ * 0: none fits. For who has the lock, where some are left */
 static uint64_t take_fitting(scan_pool *pool, uint64_t *at)
 {
     uint64_t last = pool->first + pool->left - 1, room = room_of(in_order(pool, pool->first, at));
@@ -117,8 +117,9 @@ static uint64_t take_large(scan_pool *pool, bool wait, uint64_t *at)
     return room;
 }
 
-/* What was read and unpacked for a unit stays for the next one, unless it is so much that whoever gets the room
- * would need it beside this. Nobody has the bytes of a unit where there are several threads, but a link. */
+/* What was read and unpacked for a unit stays for the next one, unless it is so much that whoever gets the
+ * room would need it beside this. Nobody has the bytes of a unit where there are several threads, but a
+ * link. */
 static void give_back(scan_pool *pool, cv_worker *worker, uint64_t room)
 {
     if (room > KEPT && !pool->link) {

@@ -740,9 +740,27 @@ def make_package():
     put("package", "far", frame(b"e", b"a") + frame(b"d", b"xx", offset=(1 << 63) - 2))
     put("package", "nul", frame(b"e", b"a\0b"))
     put("package", "long", frame(b"e", b"a", n=65537))
+    put("package", "noted", frame(b"n", b"x" * 24) + entry + frame(b"q"))
     put("package", "behind", frame(b"q") + entry)
     for name, head in (("zip", b"PK\3\4" + bytes(26)), ("tar", bytes(257) + b"ustar\x0000"), ("deb", b"!<arch>\ndebian-binary   "), ("rpm", b"\xed\xab\xee\xdb\3\0")):
         put("package", name, head)
+
+
+def make_image():
+    """fuzz/target_image.c"""
+    def lines(*all_lines):
+        return b"".join(line + b"\0" for line in all_lines)
+
+    layers = (b"La.tar", b"dusr", b"fusr/a", b"fusr/b", b"husr/c\nusr/b", b"Lb.tar", b"fusr/.wh.a", b"fusr/b", b"fopt/.wh..wh..opq")
+    put("image", "docker", lines(*layers, b'M[{"Layers":["a.tar","b.tar"]}]'))
+    put("image", "twice", lines(*layers, b'M[{"Layers":["a.tar","b.tar"]},{"Layers":["b.tar","a.tar","a.tar"]}]'))
+    put("image", "link", lines(*layers, b"Sc/l.tar\n../a.tar", b'M[{"Layers":["c/l.tar","gone.tar"]}]'))
+    oci = [line.replace(b"La.tar", b"Lblobs/sha256/a").replace(b"Lb.tar", b"Lblobs/sha256/b") for line in layers]
+    put("image", "oci", lines(*oci, b'Bblobs/sha256/m\n{"layers":[{"digest":"sha256:a"},{"digest":"sha256:b"}]}', b'I{"manifests":[{"digest":"sha256:m"}]}'))
+    put("image", "index", lines(*oci, b'Bblobs/sha256/m\n{"layers":[{"digest":"sha256:a","mediaType":"x+encrypted"}]}', b'Bblobs/sha256/i\n{"manifests":[{"digest":"sha256:m"},{"digest":"sha256:i"}]}',
+                                b'I{"manifests":[{"digest":"sha256:i"}]}'))
+    put("image", "both", lines(*oci, b'Bblobs/sha256/m\n{"layers":[{"digest":"sha256:a"}]}', b'I{"manifests":[{"digest":"sha256:m"}]}', b'M[{"Layers":["blobs/sha256/b"]}]'))
+    put("image", "names", lines(b"La.tar", b"f./a//b/../c", b"f/..", b"f.wh.", b"f.wh..wh.plnk/1", b"da/c", b"fa", b'M[{"Layers":["a.tar"]}]'))
 
 
 def make_zip():
@@ -801,7 +819,7 @@ def make_dump():
 def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
-                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip,
+                 make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
                  make_memberopt, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
