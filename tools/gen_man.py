@@ -30,7 +30,7 @@ NDJSON = {
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
          "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
-         "filtered_pieces filtered_findings"),
+         "filtered_pieces filtered_findings; of a file of an image archive that is in no image: image (deleted replaced unused) layer (the one that did it, from 1)"),
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],

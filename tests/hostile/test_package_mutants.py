@@ -18,7 +18,7 @@ def run(command, count, *more):
 
 @test
 def a_share():
-    r = run(CUVET, 20000 if os.environ.get("CV_FULL") else 400)
+    r = run(CUVET, 20000 if os.environ.get("CV_FULL") else 250)
     if r.returncode == 77:
         raise Skip("cuvet-package was not built (libarchive-dev)")
     assert r.returncode == 0 and " malformed" in r.stdout and " clean" in r.stdout, r.stdout
