@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packages against what the tools of the system unpack from them into memory: processor time of all processes, memory, findings, and whether the
+"""Packages against what the tools of the system unpack from them into memory: processor time and memory of all processes, findings, and whether the
 pieces of device code are the same, by SHA-256. Prints a row of Markdown for each. Wheels and zip files need unzip, debs dpkg-deb, rpms rpm2cpio and
 cpio, conda packages and tar files tar and zstd, archives of images skopeo and umoci (only what is in the image is compared).
 
@@ -44,12 +44,12 @@ def share(pid):
 
 
 class Run:
-    """A command with all that it starts: output, processor time, and the most memory of all together and of one of them."""
+    """A command with all that it starts: output, processor time, and the most memory of all of them together."""
 
     def __init__(self, argv, watch=False, **how):
         with tempfile.TemporaryFile() as out:
             p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, **how)
-            self.together, self.alone, self.seconds, over = 0, 0, 0.0, threading.Event()
+            self.together, self.seconds, over = 0, 0.0, threading.Event()
             watcher = threading.Thread(target=self.look, args=(p.pid, over))
             if watch:
                 watcher.start()
@@ -59,7 +59,6 @@ class Run:
                 except ChildProcessError:
                     break
                 self.seconds += usage.ru_utime + usage.ru_stime
-                self.alone = max(self.alone, usage.ru_maxrss >> 10)
                 if pid == p.pid:
                     self.rc = p.returncode = os.waitstatus_to_exitcode(status)
             over.set()
@@ -108,7 +107,7 @@ def pieces(text):
 
 
 def show(cuvet, path, rounds):
-    ours, theirs, scans, memory, alone = [], [], [], [], []
+    ours, theirs, scans = [], [], []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as d:
         for _ in range(rounds):
             into = os.path.join(d, "x")
@@ -122,16 +121,16 @@ def show(cuvet, path, rounds):
             if len(ours) < rounds:
                 shutil.rmtree(into)
         watched = Run([cuvet, "scan", path], watch=True, stderr=subprocess.DEVNULL)
-        memory, alone = watched.together, watched.alone
+        memory = watched.together
         same = pieces(Run([cuvet, "list", "--kernels", "--format=ndjson", path], stderr=subprocess.DEVNULL).out) == pieces(
             Run([cuvet, "list", "--kernels", "--format=ndjson", "-r", os.path.join(d, "x")], stderr=subprocess.DEVNULL).out)
     objects = [json.loads(line) for line in package.out.splitlines()]
     verdicts = [o for o in objects if o["type"] == "verdict"]
     found = sum(o["findings"] for o in verdicts) + sum(o["verdict"] in ("malformed", "suspicious", "limit", "error") for o in verdicts)
     ratio = statistics.median(o / (t + s) for o, t, s in zip(ours, theirs, scans))
-    print("| %s | %d MB | %d | %d | %d | %s | %.2f s | %.2f + %.2f s | %.2f | %d MB | %d MB |" % (
+    print("| %s | %d MB | %d | %d | %d | %s | %.2f s | %.2f + %.2f s | %.2f | %d MB |" % (
         os.path.basename(path), os.path.getsize(path) // 1000000, [o for o in objects if o["type"] == "package"][-1]["entries"], sum(o["members"] + o["images"] for o in verdicts), found,
-        "yes" if same else "**no**", statistics.median(ours), statistics.median(theirs), statistics.median(scans), ratio, memory, alone), flush=True)
+        "yes" if same else "**no**", statistics.median(ours), statistics.median(theirs), statistics.median(scans), ratio, memory), flush=True)
     return found == 0 and same
 
 
@@ -142,8 +141,8 @@ def main():
     p.add_argument("package", nargs="+")
     a = p.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    print("| Package | | Entries | Pieces | Findings | As unpacked | `scan PACKAGE` | unpack + scan | Ratio | Memory, all | of one |")
-    print("|---|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|")
+    print("| Package | | Entries | Pieces | Findings | As unpacked | `scan PACKAGE` | unpack + scan | Ratio | Memory |")
+    print("|---|---:|---:|---:|---:|---|---:|---:|---:|---:|")
     good = [show(os.path.abspath(a.cuvet), os.path.abspath(path), a.rounds) for pattern in a.package for path in sorted(glob.glob(pattern)) or [pattern]]
     return 0 if all(good) else 1
 
