@@ -740,7 +740,7 @@ def _run(options: argparse.Namespace) -> int:
         raise Refused("the list has URLs: --fetch names a command that gets them, such as 'curl -fsSL -o {out} {url}'")
     jobs = options.jobs or len(os.sched_getaffinity(0))
     arguments = options.arguments or ["scan"]
-    tool = Tool(options.cuvet, arguments + (["-j1"] if jobs > 1 and arguments[0] in ("scan", "list") else []), options.timeout,
+    tool = Tool(options.cuvet, arguments + (["-j1"] if jobs > 1 and arguments[0] == "scan" else []), options.timeout,
                 options.most_output, fetch, options.attempts)
     store = Store(options.out)
     job = store.same_job({"schema": SCHEMA, "type": "job", "command": tool.version(), "arguments": arguments}, begin=True)
