@@ -43,6 +43,9 @@ _HEAD = re.compile(rb'(\{"schema":"cuvet/1","type":"[a-z_]+","file":")fetched(?=
 # Files below it are given to the command together: starting it costs more than judging them.
 _SMALL, _BATCH_FILES, _BATCH_BYTES = 1 << 20, 64, 16 << 20
 _CHUNK = 1 << 20
+# Options with which the command says nothing of some inputs, or something of others.
+_NOT_HERE = ("--only-findings", "-r", "--recursive", "--format", "--files-from", "-q", "--quiet", "-h", "--help", "-V", "--version",
+             "--list-limits")
 
 
 class Refused(Exception):
@@ -168,6 +171,9 @@ class Tool:
             raise Refused("the command that fetches names {url} and {out}")
         if not self.arguments or self.arguments[0] not in ("scan", "list", "check"):
             raise Refused("scan, list or check: other commands do not say of each file that they came to its end")
+        for word in self.arguments[1:]:
+            if word.partition("=")[0] in _NOT_HERE:
+                raise Refused("%s: not here, since each input has to have an answer of its own" % word)
         self._running: Set["subprocess.Popen[bytes]"] = set()
         self._lock, self._stopped = threading.Lock(), False
 
@@ -178,6 +184,12 @@ class Tool:
         if told.returncode != 0 or not lines or not lines[0].startswith("cuvet "):
             raise Refused("%s --version: exit code %d: this is not the command" % (self.path, told.returncode))
         return "; ".join(line for line in lines if not line.startswith("sandbox:"))
+
+    def check(self) -> None:
+        """Raises Refused where the command does not understand its arguments, or has no sandbox: asked before anything is done."""
+        call = self.call([])
+        if call.code != 0:
+            raise Refused("%s %s: exit code %d: %s" % (self.path, shlex.join(self.arguments), call.code, call.complaint), call.code)
 
     def stop(self) -> None:
         """Ends what runs, and lets nothing begin."""
@@ -246,18 +258,18 @@ class Tool:
         understand how it is called, or has no sandbox: that would be said of every file."""
         if is_url(name):
             return self._judge_url(name)
-        return self._answer(name, self.call([name]))
+        return self._answer(name, self.call([name]), name)
 
     def judge_at(self, name: bytes, folder: str) -> Result:
         """The same of a file `fetched` in this folder, which is called by another name."""
-        result = self._answer(name, self.call([b"fetched"], folder))
+        result = self._answer(name, self.call([b"fetched"], folder), b"fetched")
         if result.outcome != "done":
             return result
         own = json.dumps(escaped(name), ensure_ascii=False)[1:-1].encode("utf-8")
         return result._replace(lines=b"".join(_HEAD.sub(lambda found: found.group(1) + own, line)
                                               for line in result.lines.splitlines(True)))
 
-    def _answer(self, name: bytes, call: Call) -> Result:
+    def _answer(self, name: bytes, call: Call, called: bytes) -> Result:
         if call.code in (USAGE, 6):
             raise Refused("%s %s: exit code %d: %s" % (self.path, shlex.join(self.arguments), call.code, call.complaint),
                           call.code)
@@ -272,6 +284,9 @@ class Tool:
         lines = _lines_of(call.output)
         if call.code not in _ANSWERS or not lines or lines[-1][0].get("type") not in _ENDS:
             return no_answer(name, "defect", "the command gave no answer (exit code %d)" % call.code)
+        own = escaped(called)
+        if not all(isinstance(record.get("file"), str) and (record["file"] + "!/").startswith(own + "!/") for record, _ in lines):
+            return no_answer(name, "defect", "the command answered about another file")
         return Result("done", call.code, b"".join(line for _, line in lines))
 
     def judge_batch(self, names: Sequence[bytes]) -> Dict[bytes, Result]:
@@ -407,6 +422,11 @@ class Store:
             raise Refused("%s has results of another job: %s" % (self.folder, escaped(there.strip())))
         return hashlib.sha256(there).hexdigest()
 
+    def arguments(self) -> List[str]:
+        """Those of the job."""
+        with open(os.path.join(self.folder, "job.json"), "rb") as file:
+            return [str(word) for word in json.load(file)["arguments"]]
+
     def put(self, name: bytes, job: str, result: Result, more: Dict[str, Any]) -> None:
         end = {"schema": SCHEMA, "type": "result", "name": escaped(name), "job": job, "outcome": result.outcome,
                "exit": result.exit, "reason": result.reason, "bytes": len(result.lines),
@@ -420,6 +440,8 @@ class Store:
             with open(self.result_path(name), "rb") as file:
                 content = file.read()
         except FileNotFoundError:
+            return None
+        if not content.endswith(b"\n"):
             return None
         end = content.rfind(b"\n", 0, -1) + 1
         try:
@@ -613,7 +635,7 @@ class Merge:
             self.count(lines)
             yield index, lines
         total = sum(self.verdicts.values())
-        if total > 1:
+        if total > 1 and self.store.arguments()[:1] == ["scan"]:
             yield None, _json({"schema": "cuvet/1", "type": "summary", "files": total, **self.verdicts})
 
 
@@ -742,11 +764,6 @@ def _run(options: argparse.Namespace) -> int:
     arguments = options.arguments or ["scan"]
     tool = Tool(options.cuvet, arguments + (["-j1"] if jobs > 1 and arguments[0] == "scan" else []), options.timeout,
                 options.most_output, fetch, options.attempts)
-    store = Store(options.out)
-    job = store.same_job({"schema": SCHEMA, "type": "job", "command": tool.version(), "arguments": arguments}, begin=True)
-    own = [name for number, name in enumerate(names) if shard_of(number, shards) == index]
-    _say("shard %d of %d" % (index, shards))
-    shard = Shard(tool, store, job, jobs, _say)
 
     def stop(_number: int, _frame: object) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -755,6 +772,12 @@ def _run(options: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
     try:
+        tool.check()
+        store = Store(options.out)
+        job = store.same_job({"schema": SCHEMA, "type": "job", "command": tool.version(), "arguments": arguments}, begin=True)
+        own = [name for number, name in enumerate(names) if shard_of(number, shards) == index]
+        _say("shard %d of %d" % (index, shards))
+        shard = Shard(tool, store, job, jobs, _say)
         shard.run(own, options.again)
     except Stopped:
         _say("stopped: the rest is done by the next run")
