@@ -123,6 +123,14 @@ static bool is_own(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t
     return reloc->sym == batch->owner && (at != 0 || other & CV_STO_ENTRY);
 }
 
+/* A kernel brings what it needs to whoever launches it: compilers of CUDA 11 say nothing of its address. */
+static bool is_kernel_of_11(const reloc_batch *batch, uint8_t other)
+{
+    const cv_producer *producer = &batch->cubin->producer;
+
+    return (other & CV_STO_ENTRY) != 0 && producer->profile == CV_PROFILE_TOOLKIT_11;
+}
+
 /* A function that is named: the call graph knows, of one that calls itself or takes its own address as well.
  * The linker puts addresses of functions of the driver into banks of executables. */
 static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
@@ -138,7 +146,7 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
         if (!cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
             !cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
-    } else if (facts->bytes != 0 && !is_own(batch, reloc, at, other) &&
+    } else if (facts->bytes != 0 && !is_own(batch, reloc, at, other) && !is_kernel_of_11(batch, other) &&
                !cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
                !cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) &&
                !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF)) {

@@ -27,6 +27,16 @@ def bank_without_number():
 legal('bank-without-number.sm_75.rdc.cubin', bank_without_number)
 
 
+def kernel_of_11():
+    """the address of a kernel, of which the compilers of CUDA 11 say nothing in the call graph"""
+    elf = synth.legacy(Elf(sample('indirect.sm_75.rdc.cubin')))
+    elf.reloc('.rel.nv.global.init', 0, 'sym', elf.symbol_index('_Z8indirectPi'))
+    return elf.head('e_version', 118)
+
+
+legal('kernel-of-11.sm_75.rdc.cubin', kernel_of_11)
+
+
 def pointer_to_common():
     """data that holds the address of a common variable, which a linker places: PTX's .common and a pointer to it"""
     e = Elf(sample('vars.sm_90.rdc.cubin'))
