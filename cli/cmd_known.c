@@ -36,7 +36,7 @@ static int run_add(cli_args *args, const char *database)
     cli_known *known;
     int rc;
 
-    if (as && (!*as || strlen(as) > KNOWN_SOURCE_MOST || strpbrk(as, "\n\r\t"))) {
+    if (as && !known_name_ok(as, strlen(as))) {
         cli_complain(as, "--as takes a name of one line, of at most %d bytes", KNOWN_SOURCE_MOST);
         return CLI_X_USAGE;
     }
@@ -69,8 +69,10 @@ static bool hand_on(void *user, const known_order *order, const char *text)
 
 static bool name_source(void *user, const known_order *order, const char *text)
 {
-    (void)user;
-    if (order->verb == KNOWN_SOURCE) {
+    uint64_t *left = user; /* all of them come first */
+
+    if (order->verb == KNOWN_SOURCE && *left > 0) {
+        --*left;
         fputs("  ", stdout);
         cli_put(stdout, text, order->n_text);
         putchar('\n');
@@ -94,7 +96,7 @@ static database_state tell(known_run *run, cli_database *database)
     printf("%" PRIu64 " sources, %" PRIu64 " pieces, %" PRIu64 " kernels; %" PRIu64 " verdicts of %" PRIu64
            " bytes\n",
            counts.sources, counts.pieces, counts.kernels, counts.verdicts, counts.verdict_bytes);
-    return database_each(database, name_source, NULL);
+    return database_each(database, name_source, &counts.sources);
 }
 
 typedef database_state known_fn(known_run *run, cli_database *database);
@@ -182,10 +184,16 @@ static int run_reset(const char *database)
     const cli_keeper_options options = { .purpose = KNOWN_FOR_ADDING, .path = database };
     cli_keeper keeper = CLI_NO_KEEPER;
     char old[OLD_CAP] = "";
+    struct stat st;
     bool moved = false;
+    int rc;
 
     if (!cli_database_load())
         return CLI_X_IO;
+    if (stat(database, &st) == 0 && !S_ISREG(st.st_mode)) {
+        cli_complain(database, "is no file");
+        return CLI_X_IO;
+    }
     for (int i = 1; !moved && i <= OLD_MOST; i++) {
         int len = snprintf(old, sizeof(old), "%s.old.%d", database, i);
 
@@ -203,7 +211,8 @@ static int run_reset(const char *database)
         cli_put_str(stdout, old);
         fputs(" is what was there\n", stdout);
     }
-    return cli_worse(cli_keeper_start(&keeper, &options), cli_keeper_end(&keeper, NULL));
+    rc = cli_keeper_start(&keeper, &options);
+    return cli_worse(rc, cli_keeper_end(&keeper, NULL));
 }
 
 static bool is_action(const char *action)

@@ -165,15 +165,18 @@ static bool is_package(const input_queue *queue, const cli_found *found)
 /* What a verdict is kept for: of less the scan takes no longer than asking for it does. */
 #define VERDICT_LEAST (UINT64_C(64) << 10)
 
-/* What was unpacked here is ours, but the caged side could write to it by this descriptor: it gets one that
- * only reads. @return false: there is none */
-static bool only_read(cli_found *found)
+/* What was copied or unpacked here is ours, and has no name; but the caged side could write to it by this
+ * descriptor, and is given one that only reads. @return false: it can still be written to */
+static bool only_read(cli_found *found, bool *ours)
 {
+    int flags = fcntl(found->fd, F_GETFL), fd;
     char path[64];
-    int fd;
 
+    *ours = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    if (flags >= 0 && !*ours)
+        return true;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", found->fd);
-    fd = found->owned && found->what == CLI_ENTRY ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    fd = *ours && found->owned ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return false;
     (void)close(found->fd); /* whoever wrote to it has looked after his errors */
@@ -187,11 +190,11 @@ static bool serve_input(input_queue *queue, const cli_found *found)
 
     if (queue->announce >= 0 && found->fd >= 0 && found->what != CLI_PACKAGE &&
         found->size >= VERDICT_LEAST && found->size <= queue->args->limits.input) {
-        bool ours = only_read(&announced);
+        bool ours, good = only_read(&announced, &ours);
+        const keeper_announcement packet = { found->size, queue->number + 1, ours };
 
-        announced.number = ++queue->number;
-        if (!cli_keeper_announce(queue->announce, announced.number, announced.fd, ours))
-            announced.number = 0;
+        if (good && cli_keeper_announce(queue->announce, &packet, announced.fd))
+            announced.number = ++queue->number;
     }
     return cli_opener_serve(queue->channel, &announced);
 }

@@ -9,7 +9,9 @@ enum {
     APPLICATION = 'C' << 24 | 'V' << 16 | 'v' << 8 | 'd', /* in the header of the file */
     /* Of the tables, and of what fingerprints are made of: who changes either adds one. */
     VERSION = 1,
-    BUSY_MS = 30000
+    BUSY_MS = 30000,
+    /* Of one value, or one row: the longest that is ours is a recording, RECORDING_MOST bytes. */
+    VALUE_MOST = 16 << 20
 };
 
 database_functions sq;
@@ -30,6 +32,7 @@ static const char *const TABLE[][2] = {
 /* What is added stands aside first, with numbers of its own: the file is locked for a moment only. */
 #define ASIDE                                                                                                \
     "ATTACH ':memory:' AS aside;"                                                                            \
+    "PRAGMA aside.max_page_count=524288;" /* of 4 KiB: nobody fills the memory of the machine */             \
     "CREATE TABLE aside.source(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;"                   \
     "CREATE TABLE aside.piece(bytes BLOB, source INTEGER, code TEXT, print BLOB, "                           \
     "PRIMARY KEY(bytes, source, code)) STRICT, WITHOUT ROWID;"                                               \
@@ -70,6 +73,8 @@ const char *database_state_text(database_state state)
         [DATABASE_DAMAGED] = "is damaged; cuvet known reset begins it anew",
         [DATABASE_BUSY] = "is written to by somebody else, who does not end",
         [DATABASE_FULL] = "cannot be written: no room, or no right to",
+        [DATABASE_TORN] =
+            "was left by somebody who did not end writing; whoever writes next (known add) puts it right",
         [DATABASE_NO_MEMORY] = "out of memory",
         [DATABASE_IO] = "cannot be read or written",
     };
@@ -90,8 +95,11 @@ database_state database_state_of(int rc)
     case SQLITE_DONE: return DATABASE_OK;
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return DATABASE_BUSY;
-    case SQLITE_FULL:
     case SQLITE_READONLY:
+        if (rc == SQLITE_READONLY_ROLLBACK)
+            return DATABASE_TORN;
+        return DATABASE_FULL;
+    case SQLITE_FULL:
     case SQLITE_PERM: return DATABASE_FULL;
     case SQLITE_NOMEM: return DATABASE_NO_MEMORY;
     case SQLITE_NOTADB: return DATABASE_FOREIGN;
@@ -244,6 +252,7 @@ static database_state check(cli_database *database, database_mode mode)
 static database_state begin(cli_database *database)
 {
     (void)sq.sqlite3_busy_timeout(database->handle, BUSY_MS);
+    (void)sq.sqlite3_limit(database->handle, SQLITE_LIMIT_LENGTH, VALUE_MOST);
     /* Nothing that stands in the schema is run. These exist since 3.37, and cannot fail. */
     (void)sq.sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sq.sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -263,8 +272,11 @@ database_state database_open(cli_database **out, const char *path, database_mode
     *out = NULL;
     if (!database)
         return DATABASE_NO_MEMORY;
-    state = database_state_of(sq.sqlite3_open_v2(
-        path, &database->handle, FLAGS[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL));
+    state =
+        database_state_of(sq.sqlite3_open_v2(path, &database->handle,
+                                             FLAGS[mode] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                                                 SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
+                                             NULL));
     if (state == DATABASE_OK)
         state = begin(database);
     if (state == DATABASE_OK)

@@ -17,6 +17,7 @@ typedef enum database_state {
     DATABASE_DAMAGED,
     DATABASE_BUSY, /* somebody else writes to it, for too long */
     DATABASE_FULL, /* no room on the disk, or it may not be written */
+    DATABASE_TORN, /* a transaction has to be undone, and it may not be written */
     DATABASE_NO_MEMORY,
     DATABASE_IO
 } database_state;
@@ -58,13 +59,14 @@ database_state database_count(cli_database *database, database_counts *counts);
 
 /* A row of known code. @return false: stop */
 typedef bool database_row_fn(void *user, const known_order *order, const char *text);
-/** Tell all known code as orders: a source, then what it has. @return DATABASE_IO: it was stopped */
+/** Tell all known code as orders: all sources, then all pieces, then all kernels; in front of what a source
+ * has it is told once more. @return DATABASE_IO: it was stopped */
 database_state database_each(cli_database *database, database_row_fn *each, void *user);
 
 /* ---- verdicts ---- */
 
-/** @param bytes valid until the next call; NULL: there is none */
-database_state database_get(cli_database *database, const cli_digest *key, const void **bytes, size_t *size);
+/** @param bytes to be freed; NULL: there is none of at most RECORDING_MOST bytes */
+database_state database_get(cli_database *database, const cli_digest *key, uint8_t **bytes, size_t *size);
 /** Kept aside until database_commit_verdicts(). */
 database_state database_put(cli_database *database, const cli_digest *key, const void *bytes, size_t size);
 /** @param most bytes of all recordings: those that were not used for the longest time go */

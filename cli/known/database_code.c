@@ -218,59 +218,83 @@ static bool take_row(sqlite3_stmt *made, bool kernel, known_order *order, const 
     return *text && order->n_text <= KNOWN_KERNEL_MOST;
 }
 
-static database_state each_of(cli_database *database, bool kernel, int64_t source, database_row_fn *each,
-                              void *user)
+/* What is added from now on has this source. */
+static database_state tell_source(sqlite3_stmt *made, database_row_fn *each, void *user)
 {
-    sqlite3_stmt *made = NULL;
+    const char *name = (const char *)sq.sqlite3_column_text(made, 1);
+    int len = sq.sqlite3_column_bytes(made, 1);
+    known_order order = { .verb = KNOWN_SOURCE, .n_text = len > 0 ? (uint32_t)len : 0 };
+
+    if (!name || !known_order_ok(&order, sizeof(order) + order.n_text, name, KNOWN_FOR_ADDING))
+        return DATABASE_DAMAGED;
+    return each(user, &order, name) ? DATABASE_OK : DATABASE_IO;
+}
+
+static database_state find_source(sqlite3_stmt *find, int64_t source, database_row_fn *each, void *user)
+{
+    database_state state = DATABASE_DAMAGED;
+
+    (void)sq.sqlite3_bind_int64(find, 1, source);
+    if (sq.sqlite3_step(find) == SQLITE_ROW)
+        state = tell_source(find, each, user);
+    (void)sq.sqlite3_reset(find); /* where it gave no row, that is damage */
+    return state;
+}
+
+/* Rows in the order of their sources: they are sorted once, where looking for those of each source would read
+ * the whole table for each. */
+static database_state each_of(cli_database *database, bool kernel, database_row_fn *each, void *user)
+{
+    sqlite3_stmt *made = NULL, *find = NULL;
     database_state state =
         database_prepare(database,
-                         kernel ? "SELECT source, code, print, name FROM kernel WHERE source = ?1"
-                                : "SELECT source, code, print, bytes FROM piece WHERE source = ?1",
+                         kernel ? "SELECT source, code, print, name FROM kernel ORDER BY source"
+                                : "SELECT source, code, print, bytes FROM piece ORDER BY source",
                          &made);
-    bool good = true;
+    bool any = false;
+    int64_t last = 0;
 
-    if (state != DATABASE_OK)
-        return state;
-    (void)sq.sqlite3_bind_int64(made, 1, source);
-    while (good && sq.sqlite3_step(made) == SQLITE_ROW) {
+    if (state == DATABASE_OK)
+        state = database_prepare(database, "SELECT id, name FROM source WHERE id = ?1", &find);
+    while (state == DATABASE_OK && sq.sqlite3_step(made) == SQLITE_ROW) {
+        int64_t source = sq.sqlite3_column_int64(made, 0);
         known_order order;
         const char *text;
 
-        if (!take_row(made, kernel, &order, &text)) {
-            (void)sq.sqlite3_finalize(made); /* it is of no use */
-            return DATABASE_DAMAGED;
-        }
-        good = each(user, &order, text);
-    }
-    state = database_state_of(sq.sqlite3_finalize(made));
-    return state == DATABASE_OK && !good ? DATABASE_IO : state;
-}
-
-database_state database_each(cli_database *database, database_row_fn *each, void *user)
-{
-    sqlite3_stmt *made = NULL;
-    database_state state = database_prepare(database, "SELECT id, name FROM source ORDER BY name", &made);
-    known_order order = { .verb = KNOWN_SOURCE };
-
-    if (state != DATABASE_OK)
-        return state;
-    while (state == DATABASE_OK && sq.sqlite3_step(made) == SQLITE_ROW) {
-        const char *name = (const char *)sq.sqlite3_column_text(made, 1);
-        int len = sq.sqlite3_column_bytes(made, 1);
-        int64_t source = sq.sqlite3_column_int64(made, 0);
-
-        order.n_text = len > 0 ? (uint32_t)len : 0;
-        if (!name || !known_order_ok(&order, sizeof(order) + order.n_text, name, KNOWN_FOR_ADDING))
+        if (!any || source != last)
+            state = find_source(find, source, each, user);
+        any = true;
+        last = source;
+        if (state == DATABASE_OK && !take_row(made, kernel, &order, &text))
             state = DATABASE_DAMAGED;
-        else if (!each(user, &order, name))
+        if (state == DATABASE_OK && !each(user, &order, text))
             state = DATABASE_IO;
-        if (state == DATABASE_OK)
-            state = each_of(database, false, source, each, user);
-        if (state == DATABASE_OK)
-            state = each_of(database, true, source, each, user);
     }
+    (void)sq.sqlite3_finalize(find); /* each step was looked at */
     if (state == DATABASE_OK)
         return database_state_of(sq.sqlite3_finalize(made));
     (void)sq.sqlite3_finalize(made); /* the first that was wrong is told */
     return state;
+}
+
+static database_state each_source(cli_database *database, database_row_fn *each, void *user)
+{
+    sqlite3_stmt *made = NULL;
+    database_state state = database_prepare(database, "SELECT id, name FROM source ORDER BY name", &made);
+
+    while (state == DATABASE_OK && sq.sqlite3_step(made) == SQLITE_ROW)
+        state = tell_source(made, each, user);
+    if (state == DATABASE_OK)
+        return database_state_of(sq.sqlite3_finalize(made));
+    (void)sq.sqlite3_finalize(made); /* the first that was wrong is told */
+    return state;
+}
+
+database_state database_each(cli_database *database, database_row_fn *each, void *user)
+{
+    database_state state = each_source(database, each, user);
+
+    if (state == DATABASE_OK)
+        state = each_of(database, false, each, user);
+    return state == DATABASE_OK ? each_of(database, true, each, user) : state;
 }

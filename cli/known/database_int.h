@@ -26,7 +26,7 @@
     USE(sqlite3_exec)                                                                                        \
     USE(sqlite3_finalize)                                                                                    \
     USE(sqlite3_initialize)                                                                                  \
-    USE(sqlite3_last_insert_rowid)                                                                           \
+    USE(sqlite3_limit)                                                                                       \
     USE(sqlite3_open_v2)                                                                                     \
     USE(sqlite3_prepare_v2)                                                                                  \
     USE(sqlite3_reset)                                                                                       \

@@ -2,11 +2,28 @@
 /* Verdicts in the database. */
 #include "database_int.h"
 
+#include "recording.h"
+
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { SECONDS_OF_DAY = 86400 };
 
-database_state database_get(cli_database *database, const cli_digest *key, const void **bytes, size_t *size)
+/* A copy of the first column; NULL as well where memory ran out: then the file is scanned. */
+static uint8_t *copy_result(sqlite3_stmt *made, size_t *size)
+{
+    const void *bytes = sq.sqlite3_column_blob(made, 0);
+    int count = sq.sqlite3_column_bytes(made, 0);
+    uint8_t *copy = bytes && count > 0 && (size_t)count <= RECORDING_MOST ? malloc((size_t)count) : NULL;
+
+    *size = copy ? (size_t)count : 0;
+    if (copy)
+        memcpy(copy, bytes, *size);
+    return copy;
+}
+
+database_state database_get(cli_database *database, const cli_digest *key, uint8_t **bytes, size_t *size)
 {
     database_state state = database_set_aside(database);
     sqlite3_stmt *made;
@@ -17,14 +34,11 @@ database_state database_get(cli_database *database, const cli_digest *key, const
         state = database_ready(database, turn ? GET : GET_FRESH, &made);
         if (state != DATABASE_OK)
             break;
-        (void)sq.sqlite3_reset(made); /* of the last time; it had ended well */
         database_bind_digest(made, 1, key);
-        if (sq.sqlite3_step(made) != SQLITE_ROW) {
-            state = database_state_of(sq.sqlite3_reset(made));
-            continue;
-        }
-        *bytes = sq.sqlite3_column_blob(made, 0);
-        *size = (size_t)sq.sqlite3_column_bytes(made, 0);
+        if (sq.sqlite3_step(made) == SQLITE_ROW)
+            *bytes = copy_result(made, size);
+        /* At once: a statement under way keeps everybody else from writing. */
+        state = database_state_of(sq.sqlite3_reset(made));
     }
     if (state != DATABASE_OK || !*bytes)
         return state;
@@ -63,6 +77,8 @@ static database_state make_fit(cli_database *database, uint64_t most)
                                        "LIMIT (SELECT 1 + count(*) / 8 FROM verdict))");
         if (state != DATABASE_OK)
             return state;
+        if (sq.sqlite3_changes(database->handle) == 0)
+            return DATABASE_DAMAGED; /* an index that speaks of rows which are not there */
     }
 }
 
@@ -75,9 +91,6 @@ database_state database_commit_verdicts(cli_database *database, uint64_t most)
 
     if (state != DATABASE_OK)
         return DATABASE_OK; /* nothing happened */
-    for (size_t i = 0; i < N_STATEMENTS; i++)
-        if (database->made[i])
-            (void)sq.sqlite3_reset(database->made[i]); /* no reader may be under way */
     state = database_number(
         database, "SELECT (SELECT count(*) FROM aside.verdict) + (SELECT count(*) FROM aside.touched)",
         &fresh);

@@ -13,6 +13,11 @@ static bool is_printable(const char *text, size_t size)
     return true;
 }
 
+bool known_name_ok(const char *name, size_t size)
+{
+    return size > 0 && size <= KNOWN_SOURCE_MOST && is_printable(name, size);
+}
+
 static bool code_ok(const char code[KNOWN_CODE_MOST + 1])
 {
     size_t len = strnlen(code, KNOWN_CODE_MOST + 1);
@@ -23,7 +28,7 @@ static bool code_ok(const char code[KNOWN_CODE_MOST + 1])
 static bool adds(const known_order *order, const char *text)
 {
     if (order->verb == KNOWN_SOURCE)
-        return order->n_text > 0 && order->n_text <= KNOWN_SOURCE_MOST && is_printable(text, order->n_text);
+        return known_name_ok(text, order->n_text);
     if (order->verb == KNOWN_ADD_PIECE)
         return order->n_text == 0 && code_ok(order->code);
     if (order->verb == KNOWN_ADD_KERNEL)

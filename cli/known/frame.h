@@ -57,6 +57,8 @@ typedef struct known_reply {
 /* What the keeper was started for. */
 typedef enum known_purpose { KNOWN_FOR_LOOKUP, KNOWN_FOR_ADDING, KNOWN_FOR_VERDICTS } known_purpose;
 
+/** Can code be called that? */
+bool known_name_ok(const char *name, size_t size);
 /** Is this packet an order that the keeper may follow? @param text what came behind the head */
 bool known_order_ok(const known_order *order, size_t count, const char *text, known_purpose purpose);
 /** May the caged side go on with this reply? */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* It ends when the caged process has ended, and not before: what was said is written down. */
@@ -39,6 +40,14 @@ static int folder_of(const char *path)
 
     snprintf(copy, sizeof(copy), "%s", path);
     return open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* SQLite believes a journal that lies beside a database, whoever put it there: it takes pages out of it. */
+static bool is_open_to_all(int folder)
+{
+    struct stat st;
+
+    return fstat(folder, &st) != 0 || (st.st_mode & S_IWOTH) != 0;
 }
 
 /* The path without links, of a file that may have to be made: its folder is there. */
@@ -111,6 +120,12 @@ int cli_keeper_start(cli_keeper *keeper, const cli_keeper_options *options)
     errno = ENOENT;
     if (!real_path(options->path, path) || (folder = folder_of(path)) < 0)
         return cannot_start(options->path);
+    if (is_open_to_all(folder)) {
+        (void)close(folder); /* a directory: nothing is buffered in it */
+        cli_complain(options->path,
+                     "is in a folder that anybody may write to, who would decide what is known");
+        return CLI_X_IO;
+    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) != 0 ||
         (options->purpose == KNOWN_FOR_VERDICTS &&
          socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, tell) != 0))
@@ -145,11 +160,11 @@ typedef union control_buffer {
     char bytes[CMSG_SPACE(sizeof(int))];
 } control_buffer;
 
-bool cli_keeper_announce(int announce, uint32_t number, int fd, bool owned)
+bool cli_keeper_announce(int announce, const keeper_announcement *packet, int fd)
 {
-    uint32_t packet[2] = { number, owned };
+    keeper_announcement copy = *packet; /* sendmsg() takes no const */
     control_buffer control = { .bytes = { 0 } };
-    struct iovec vec = { packet, sizeof(packet) };
+    struct iovec vec = { &copy, sizeof(copy) };
     struct msghdr msg = {
         .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)
     };
@@ -161,7 +176,7 @@ bool cli_keeper_announce(int announce, uint32_t number, int fd, bool owned)
     do
         got = sendmsg(announce, &msg, MSG_NOSIGNAL);
     while (got < 0 && cli_wait_for_room(&tries));
-    return got == (ssize_t)sizeof(packet);
+    return got == (ssize_t)sizeof(copy);
 }
 
 /* ---- the caged side ---- */

@@ -36,8 +36,15 @@ int cli_keeper_start(cli_keeper *keeper, const cli_keeper_options *options);
 
 /* ---- the opener's side ---- */
 
-/** An input that is handed over under this number, from 1 on. @return false: nobody hears it any more */
-bool cli_keeper_announce(int announce, uint32_t number, int fd, bool owned);
+/* One packet, with the descriptor. */
+typedef struct keeper_announcement {
+    uint64_t size;   /* bytes that the caged side will look at */
+    uint32_t number; /* under which it is handed over, from 1 on */
+    uint32_t owned;  /* nobody else can write to it */
+} keeper_announcement;
+
+/** @return false: nobody hears it any more */
+bool cli_keeper_announce(int announce, const keeper_announcement *packet, int fd);
 
 /* ---- the caged side: one for the process ---- */
 

@@ -15,7 +15,8 @@
 
 enum {
     HASH_BLOCK = 1 << 18,
-    WAITING_MOST = 256, /* inputs that were announced, and are not settled yet */
+    WAITING_MOST =
+        2048, /* inputs that were announced, and are not settled yet: more than the caged side has */
     FLUSH_BYTES = 32 << 20,
     FLUSH_SECONDS = 5,
     /* What was written to a moment ago may be again, within the same tick of its time stamps. */
@@ -39,7 +40,8 @@ typedef struct keeper_run {
     int fd, announce;
     keeper_input input[WAITING_MOST];
     uint8_t block[HASH_BLOCK];
-    uint64_t kept; /* bytes since the last time that verdicts were written down */
+    uint32_t partial; /* the number of whose recording parts came: of one at a time */
+    uint64_t kept;    /* bytes since the last time that verdicts were written down */
     time_t flushed;
     database_state state; /* the first that was wrong */
 } keeper_run;
@@ -105,22 +107,23 @@ static bool hash(keeper_run *run, keeper_input *input)
     return true;
 }
 
-/* Those that nobody has settled by now were passed over. */
-static void take_input(keeper_run *run, uint32_t number, int fd, bool owned)
+/* Those that nobody has settled by now were passed over. The caged side looks at as many bytes as there were
+ * when it was opened: of another length it is another content, and may be too much to hash. */
+static void take_input(keeper_run *run, const keeper_announcement *packet, int fd)
 {
-    keeper_input *input = &run->input[number % WAITING_MOST];
-
+    keeper_input *input = &run->input[packet->number % WAITING_MOST];
     time_t now = time(NULL);
 
     forget(input);
     input->fd = fd;
-    if (fstat(fd, &input->before) != 0 || !S_ISREG(input->before.st_mode) || !hash(run, input)) {
+    if (fstat(fd, &input->before) != 0 || !S_ISREG(input->before.st_mode) ||
+        (uint64_t)input->before.st_size != packet->size || !hash(run, input)) {
         forget(input);
         return;
     }
-    input->settled =
-        owned || (now > input->before.st_ctim.tv_sec && now - input->before.st_ctim.tv_sec > STILL_SECONDS);
-    input->number = number;
+    input->settled = packet->owned || (now > input->before.st_ctim.tv_sec &&
+                                       now - input->before.st_ctim.tv_sec > STILL_SECONDS);
+    input->number = packet->number;
 }
 
 typedef union control_buffer {
@@ -128,12 +131,13 @@ typedef union control_buffer {
     char bytes[CMSG_SPACE(sizeof(int))];
 } control_buffer;
 
-/* @return false: nothing more is announced */
+/* A descriptor that nobody here had room for is none: that input is scanned, and not kept.
+ * @return false: nothing more is announced, at the moment or at all */
 static bool take_announcement(keeper_run *run, bool wait)
 {
-    uint32_t packet[2] = { 0, 0 };
+    keeper_announcement packet = { .number = 0 };
     control_buffer control;
-    struct iovec vec = { packet, sizeof(packet) };
+    struct iovec vec = { &packet, sizeof(packet) };
     struct msghdr msg = { .msg_iov = &vec,
                           .msg_iovlen = 1,
                           .msg_control = control.bytes,
@@ -150,8 +154,8 @@ static bool take_announcement(keeper_run *run, bool wait)
         header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(&fd, CMSG_DATA(header), sizeof(fd));
     if (fd >= 0)
-        take_input(run, packet[0], fd, packet[1] != 0);
-    return fd >= 0;
+        take_input(run, &packet, fd);
+    return got > 0;
 }
 
 static bool is_same_time(const struct timespec *left, const struct timespec *right)
@@ -182,7 +186,7 @@ static bool give(keeper_run *run, uint32_t number)
 {
     known_reply reply = { .mark = KNOWN_REPLY };
     keeper_input *input;
-    const void *bytes = NULL;
+    uint8_t *bytes = NULL;
     size_t size = 0;
     bool good = true;
 
@@ -191,7 +195,7 @@ static bool give(keeper_run *run, uint32_t number)
         continue;
     if (input && run->state == DATABASE_OK)
         note(run, database_get(run->database, &input->key, &bytes, &size));
-    if (!bytes || size == 0 || size > RECORDING_MOST)
+    if (!bytes)
         return send_reply(run, &reply, "");
     reply.match = KNOWN_BYTES;
     reply.total = size;
@@ -199,6 +203,7 @@ static bool give(keeper_run *run, uint32_t number)
         reply.n_text = size - at < KNOWN_CHUNK ? (uint32_t)(size - at) : KNOWN_CHUNK;
         good = send_reply(run, &reply, (const char *)bytes + at);
     }
+    free(bytes);
     return good;
 }
 
@@ -212,6 +217,11 @@ static bool take_part(keeper_run *run, const known_order *order, const char *tex
     if (order->at != input->size || (order->at > 0 && order->total != input->total))
         return false;
     if (order->at == 0) {
+        keeper_input *other = find(run, run->partial);
+
+        if (other && other != input)
+            forget(other); /* nobody has us keep beginnings of many */
+        run->partial = order->number;
         input->total = order->total;
         input->bytes = malloc((size_t)order->total);
     }
@@ -315,6 +325,7 @@ static void serve(keeper_run *run)
             if (!take_order(run))
                 return;
         } else if (ready[1].revents != 0 && !take_announcement(run, true)) {
+            (void)close(run->announce); /* whoever still speaks into it must not wait for us */
             run->announce = -1;
         }
     }

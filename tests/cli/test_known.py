@@ -415,8 +415,131 @@ def a_run_that_is_killed_leaves_a_whole_database():
     equal(cuvet("known", "lookup", path, MULTI).rc, CLEAN)
 
 
+def open_database(path):
+    return sqlite3.connect(path, isolation_level=None)
+
+
+@test
+def nobody_waits_for_who_was_told():
+    """Whoever was told a verdict, and does something else now, keeps nobody from writing."""
+    names, path = ALIKE[:2], os.path.join(scratch(), "verdicts.db")
+    settled(*names)
+    equal(cuvet("scan", "--cache", path, names[0]).rc, CLEAN)
+    pipe = os.path.join(scratch(), "pipe")
+    os.mkfifo(pipe)
+    p = subprocess.Popen([CUVET, "scan", "--cache", path, names[0], pipe], stdout=subprocess.PIPE)
+    with open(pipe, "wb"):  # it waits for what comes through
+        time.sleep(0.5)  # the verdict was told
+        start = time.time()
+        r = cuvet("scan", "--cache", path, names[1])
+        equal((r.rc, r.err), (CLEAN, ""))
+        assert time.time() - start < 10
+    p.communicate()
+    equal((p.returncode, kept(path)), (CLEAN, 2))
+
+
+@test
+def few_descriptors():
+    """The process with the database has no room for all inputs: they are scanned, not all are kept, and nobody hangs."""
+    folder, path = scratch(), os.path.join(scratch(), "verdicts.db")
+    for n in range(400):
+        os.link(ALIKE[n % len(ALIKE)], os.path.join(folder, "%d" % n))
+    settled(*ALIKE)
+    want = cuvet("scan", "-r", folder)
+    for most in (24, 40, 64):
+        r = subprocess.run(["sh", "-c", 'ulimit -n %d; exec "$@"' % most, "sh", CUVET, "scan", "--cache", path, "-r", folder], capture_output=True, text=True,
+                           timeout=60, check=False)
+        equal((r.returncode, r.stdout), (want.rc, want.out), most)
+
+
+@test
+def an_index_of_rows_that_are_not_there():
+    """What is to go cannot be removed: that has an end."""
+    name, path = FILES[0], os.path.join(scratch(), "verdicts.db")
+    settled(name)
+    equal(cuvet("scan", "--cache", path, name).rc, CLEAN)
+    db = open_database(path)
+    db.execute("CREATE TABLE other(used INTEGER, size INTEGER)")
+    db.execute("CREATE INDEX other_used ON other(used, size)")
+    db.executemany("INSERT INTO other VALUES(0, ?)", [(10000,)] * 50)
+    ((root,),) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'other_used'")
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("UPDATE sqlite_schema SET rootpage = ? WHERE name = 'verdict_used'", (root,))
+    db.execute("DELETE FROM sqlite_schema WHERE tbl_name = 'other'")
+    db.close()
+    r = cuvet("scan", "--cache", path, "--cache-limit", "1000", FILES[1])
+    assert r.rc == IO and "is damaged" in r.err, (r.rc, r.err)
+
+
+@test
+def a_huge_verdict_is_none():
+    name, path = FILES[0], os.path.join(scratch(), "verdicts.db")
+    settled(name)
+    plain = cuvet("scan", name)
+    for size in (0, (8 << 20) + 1, 15 << 20):
+        equal(cuvet("scan", "--cache", path, name).rc, CLEAN)
+        db = open_database(path)
+        db.execute("UPDATE verdict SET result = zeroblob(%d)" % size)
+        db.close()
+        r = cuvet("scan", "--cache", path, name)
+        equal((r.rc, r.out, r.err), (plain.rc, plain.out, ""), size)
+
+
+@test
+def many_sources_are_merged_in_linear_time():
+    """Thirty thousand of them with one kernel each: nobody reads all kernels for each."""
+    path, to = database(), os.path.join(scratch(), "to.db")
+    equal(cuvet("known", "reset", path).rc, CLEAN)
+    db = open_database(path)
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO source VALUES(?, ?)", ((n + 1, "source %d" % n) for n in range(30000)))
+    db.executemany("INSERT INTO kernel VALUES(?, ?, 'sm_90', x'6b')", ((struct.pack("<32xQ", n)[8:], n + 1) for n in range(30000)))
+    db.execute("COMMIT")
+    db.close()
+    start = time.time()
+    r = cuvet("known", "merge", to, path)
+    assert r.rc == CLEAN and "30000 rows, 30000 of them new" in r.out, (r.out, r.err)
+    assert time.time() - start < 30
+    equal(rows(to, "SELECT count(DISTINCT source) FROM kernel"), [(30000,)])
+    what = "SELECT source.name, print FROM source JOIN kernel ON source.id = kernel.source ORDER BY print"
+    equal(rows(to, what), rows(path, what))
+
+
+@test
+def a_transaction_that_did_not_end():
+    """Whoever only reads says so; whoever writes takes it back first."""
+    path = database((MULTI, "--as", "m"))
+    other = os.path.join(scratch(), "known.db")
+    db = open_database(path)
+    db.execute("PRAGMA cache_size = 1")
+    db.execute("BEGIN")
+    db.execute("UPDATE source SET name = 'half'")
+    db.executemany("INSERT INTO kernel VALUES(randomblob(32), 1, 'x', randomblob(900))", [()] * 200)  # more than stays in memory
+    shutil.copy(path + "-journal", other + "-journal")
+    shutil.copy(path, other)
+    db.execute("ROLLBACK")
+    db.close()
+    r = cuvet("known", "lookup", other, MULTI)
+    assert r.rc == IO and "did not end writing" in r.err, r.err
+    equal(cuvet("known", "add", other, "--as", "h", HOST).rc, CLEAN)
+    equal({tuple(o["sources"]) for o in lookup(other, MULTI)[1]}, {("m",)})
+
+
+@test
+def where_anybody_may_write():
+    """Somebody else's journal beside a database would be believed."""
+    path = database((MULTI,))
+    os.chmod(os.path.dirname(path), 0o777)
+    for args in (("known", "lookup"), ("known", "add"), ("scan", "--cache"), ("scan", "--known")):
+        r = cuvet(*args, path, MULTI)
+        assert r.rc == IO and "anybody may write to" in r.err, (args, r.err)
+
+
 @test
 def usage():
+    equal(cuvet("known", "add", "--as", "a\x01b", "x", MULTI).rc, USAGE)
+    folder = scratch()
+    equal((cuvet("known", "reset", folder).rc, os.path.isdir(folder)), (IO, True))
     for args in ((), ("add",), ("ad", "x", MULTI), ("add", "x"), ("info", "x", "y"), ("lookup", "x", "--format=sarif", MULTI)):
         equal(cuvet("known", *args).rc, USAGE, args)
 
