@@ -107,7 +107,7 @@ complete -c cuvet -n '__fish_seen_subcommand_from inventory' -l no-sandbox -d 'r
 complete -c cuvet -n '__fish_seen_subcommand_from inventory' -l help -s h -d 'show this help'
 complete -c cuvet -n '__fish_seen_subcommand_from inventory' -l version -s V -d 'print versions and the state of the sandbox'
 complete -c cuvet -n '__fish_seen_subcommand_from known' -l format -x -a 'text ndjson' -d 'output for people (default) or one JSON object per line'
-complete -c cuvet -n '__fish_seen_subcommand_from known' -l fail-on -x -a 'unknown metadata' -d 'of lookup, exit code 1 where a piece, or a kernel of it, is not known (unknown), or one is not byte-identical (metadata)'
+complete -c cuvet -n '__fish_seen_subcommand_from known' -l fail-on -x -a 'unknown metadata' -d 'of lookup, exit code 1 where a piece is not known as a whole (unknown), or one is not byte-identical (metadata)'
 complete -c cuvet -n '__fish_seen_subcommand_from known' -l all -d 'of lookup, show each piece, not how many are known alike (text)'
 complete -c cuvet -n '__fish_seen_subcommand_from known' -l as -r -d 'of add, what the code is called; default: the name of the file, of a wheel its project and version'
 complete -c cuvet -n '__fish_seen_subcommand_from known' -l recursive -s r -d 'scan the files in directories; symbolic links are not followed'

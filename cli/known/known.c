@@ -367,7 +367,7 @@ int cli_known_start_adding(cli_known **out, cli_session *session, cli_needs *nee
 
 static int failed_by(const cli_known *known, const char *fail_on)
 {
-    const unsigned unknown = 1u << SHARE_SOME | 1u << SHARE_NONE | 1u << SHARE_CLOSED;
+    const unsigned unknown = 1u << SHARE_KERNELS | 1u << SHARE_SOME | 1u << SHARE_NONE | 1u << SHARE_CLOSED;
     const unsigned counts = !fail_on                          ? 0
                             : strcmp(fail_on, "unknown") == 0 ? unknown
                                                               : ~(1u << SHARE_BYTES | 1u << SHARE_EMPTY);

@@ -92,6 +92,7 @@ def a_kernel_in_other_company_is_known():
     with sqlite3.connect(path) as db:
         db.execute("DELETE FROM piece")
     r, (o,) = lookup(path, whole, "--kernels")
+    equal(lookup(path, whole, "--fail-on=unknown")[0].rc, FINDINGS)  # what the kernels call, and data, may be other ones
     equal((o["match"], o["sources"], o["kernels"], o["known_kernels"]), ("kernels", ["whole"], 1, 1))
     equal([(k["kernel"], k["sources"]) for k in r.objects("known_kernel")], [("_Z5plainPi", ["whole"])])
     assert "all kernels known: whole (1 of 1 kernels known)" in cuvet("known", "lookup", path, whole).out
