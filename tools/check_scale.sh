@@ -40,8 +40,8 @@ if [ -x "$dir/tools/bin/python" ]; then
     rm -rf "$dir/tree"
     mkdir -p "$dir/tree"
     tar cf - --exclude=__pycache__ --exclude='*.egg-info' --exclude=python/build --exclude='libcuvet.so.*' --exclude=_declarations.py \
-        Makefile LICENSE deps.def mk include spec src tools docs/python.md python | (cd "$dir/tree" && tar xf -)
-    CUVET_BUILD=$dir/library "$dir/tools/bin/pip" install -q --no-deps --no-build-isolation --force-reinstall "$dir/tree/python" \
+        Makefile LICENSE deps.def mk include spec src cli compat tools docs/python.md python | (cd "$dir/tree" && tar xf -)
+    CUVET_COMMAND=no CUVET_BUILD=$dir/library "$dir/tools/bin/pip" install -q --no-deps --no-build-isolation --force-reinstall "$dir/tree/python" \
         > "$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     run "$dir/tools/bin/python" tests/scale/test_kubernetes.py
     run "$dir/tools/bin/python" tests/scale/test_ray.py

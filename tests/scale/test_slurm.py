@@ -294,4 +294,6 @@ def runs_runner(pid):
 if getpass.getuser() != "root" or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "munged")):
     print("SKIPPED: slurm: needs root, slurm-wlm and munge")
     sys.exit(77)
+# Told to end, it ends the daemons as well.
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
 main()

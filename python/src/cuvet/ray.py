@@ -228,7 +228,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--no-digests", action="store_true", help="without SHA-256 of members, which read each file once more")
     parser.add_argument("--timeout", type=float, default=3600, metavar="SECONDS", help="for one file (default 3600)")
     parser.add_argument("--files-per-task", type=int, default=1, metavar="N", help="files of one task (default 1)")
-    parser.add_argument("--cuvet", metavar="PATH", help="the command, as the workers see it (default: $CUVET, then PATH)")
+    parser.add_argument("--cuvet", metavar="PATH", help="the command, as the workers see it (default: $CUVET, that of the package, then PATH)")
     options = parser.parse_args(arguments)
     try:
         judged = scan(shard.read_list(options.files_from), digests=not options.no_digests, cuvet=options.cuvet,

@@ -25,6 +25,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -127,8 +128,8 @@ def no_answer(name: bytes, outcome: str, reason: str) -> Result:
 # ---- the command ---------------------------------------------------------------------------------------------------------
 
 def find_command(given: Optional[str] = None) -> str:
-    """The command: what was given, $CUVET, what lies in the package, or the first on PATH."""
-    inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "cuvet")
+    """The command: what was given, $CUVET, what came with the package (as `python -m cuvet` has it), or the first on PATH."""
+    inside = os.path.join(sysconfig.get_path("data"), "bin", "cuvet")
     for path in (given, os.environ.get("CUVET"), inside if os.access(inside, os.X_OK) else None, shutil.which("cuvet")):
         if path:
             if not (os.path.isfile(path) and os.access(path, os.X_OK)):
@@ -877,7 +878,7 @@ def _parser() -> argparse.ArgumentParser:
                      help="a file at which the runner died N times is given up (default 3); also for what is fetched")
     run.add_argument("--again", action="store_true", help="judge again what failed, or could not be read")
     run.add_argument("--fetch", metavar="COMMAND", help="gets URLs: a command with the words {url} and {out}")
-    run.add_argument("--cuvet", metavar="PATH", help="the command (default: $CUVET, then PATH)")
+    run.add_argument("--cuvet", metavar="PATH", help="the command (default: $CUVET, that of the package, then PATH)")
     run.add_argument("arguments", nargs="*", metavar="ARGUMENT",
                      help="after --: scan (the default), list or check, with its options")
     run.set_defaults(do=_run)
