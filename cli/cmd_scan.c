@@ -3,6 +3,7 @@
 #include "known/verdicts.h"
 #include "pick.h"
 #include "report.h"
+#include "yara/yara.h"
 
 #include <string.h>
 
@@ -19,6 +20,24 @@ static int run_known(cli_session *session, cli_pick *pick, bool json)
     return cli_worse(rc, cli_known_end(known, NULL));
 }
 
+/* Rules look at unpacked bytes, which whoever goes ahead has not. */
+static int run_rules(cli_session *session, cli_pick *pick)
+{
+    cli_needs needs = CLI_NO_NEEDS;
+    cli_yara yara;
+    int rc = cli_yara_begin(&yara, session->args, &needs);
+
+    if (rc != CLI_X_CLEAN)
+        return rc;
+    session->needs = &needs;
+    cli_pick_sink(pick, session);
+    cli_yara_sink(&yara, session);
+    rc = cli_session_run(session);
+    session->needs = NULL;
+    cli_yara_end(&yara);
+    return rc;
+}
+
 static int run_scan(cli_session *session, cli_pick *pick, bool json)
 {
     cli_needs needs = CLI_NO_NEEDS;
@@ -27,6 +46,8 @@ static int run_scan(cli_session *session, cli_pick *pick, bool json)
 
     if (session->args->value[CLI_O_KNOWN])
         return run_known(session, pick, json);
+    if (session->args->set[CLI_O_YARA])
+        return run_rules(session, pick);
     rc = cli_verdicts_start(session, &needs, &keeper);
     if (rc != CLI_X_CLEAN)
         return rc;
@@ -106,6 +127,10 @@ static bool fits_format(const cli_args *args, const char *format)
         cli_complain(NULL, "--known is for text and ndjson output in full");
     else if (args->set[CLI_O_KNOWN] && args->set[CLI_O_CACHE])
         cli_complain(NULL, "--known looks into each piece, --cache passes over what was scanned before");
+    else if (args->set[CLI_O_YARA] && (args->set[CLI_O_KNOWN] || args->set[CLI_O_CACHE]))
+        cli_complain(NULL, "--yara looks into each piece: neither --known nor --cache goes with it");
+    else if (args->set[CLI_O_YARA_TIMEOUT] && !args->set[CLI_O_YARA])
+        cli_complain(NULL, "--yara-timeout is for --yara");
     else if (args->set[CLI_O_QUIET] &&
              (args->set[CLI_O_ALL] || args->set[CLI_O_NOTES] || args->set[CLI_O_ONLY_FINDINGS]))
         cli_complain(NULL, "--quiet leaves out what --all, --notes and --only-findings are about");
@@ -133,7 +158,7 @@ int cmd_scan(int argc, char **argv)
     if (args.value[CLI_O_FAIL_ON] &&
         !cli_each_word(args.value[CLI_O_FAIL_ON], take_verdict, &session.fail_on))
         return CLI_X_USAGE;
-    if (args.set[CLI_O_KNOWN])
+    if (args.set[CLI_O_KNOWN] || args.set[CLI_O_YARA])
         args.jobs = 1; /* whoever asks for the bytes of pieces gets them one after the other */
     format = args.value[CLI_O_FORMAT] ? args.value[CLI_O_FORMAT] : "text";
     if (!fits_format(&args, format))

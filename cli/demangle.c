@@ -145,19 +145,6 @@ static void supervise_worker(int fd, demangle_fn *demangle)
     }
 }
 
-/* Standard output is somebody's pipe, whose end must not wait for us. */
-static void let_go_of_streams(void)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    if (null < 0)
-        _exit(0);
-    (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
-    if (null > STDERR_FILENO)
-        (void)close(null);
-}
-
 /* ---- the caged side ---- */
 
 static demangle_fn *load_demangler(void)
@@ -191,8 +178,7 @@ int cli_demangle_start(const cli_args *args, int *fd)
     pid = fork();
     if (pid == 0) {
         (void)close(end[0]);
-        let_go_of_streams();
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+        if (cli_cage_let_go_of_streams() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
             supervise_worker(end[1], demangle);
         _exit(0);
     }

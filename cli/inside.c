@@ -70,8 +70,9 @@ void cli_inside_look(cli_inside *inside, cli_looking *looking, const cli_session
         return;
     inside->unpacked = true;
     inside->bytes = (cuvet_bytes){ bytes, count };
-    cli_digest_of(&inside->digest, bytes, count);
-    if (item->kind == CUVET_K_CUBIN)
+    if (!looking->plain)
+        cli_digest_of(&inside->digest, bytes, count);
+    if (item->kind == CUVET_K_CUBIN && !looking->shallow)
         read_elf(inside, looking, session);
 }
 

@@ -10,7 +10,9 @@
 /* Bytes of the present file that may still be looked at: its pieces may all lie over the same ones. */
 typedef struct cli_looking {
     uint64_t left;
-    int rc; /* of all files */
+    int rc;       /* of all files */
+    bool plain;   /* nobody wants the digest of a piece … */
+    bool shallow; /* … or what is in a device ELF */
 } cli_looking;
 
 typedef struct cli_inside {
@@ -28,7 +30,7 @@ void cli_looking_begin(cli_looking *looking, const cli_session *session);
 /** So many more bytes are looked at. @return false: they may not, which was said */
 bool cli_looking_spend(cli_looking *looking, const cli_session *session, uint64_t count);
 /** In the sink's member(). What is not known in full is said on standard error, and is in looking->rc. The
- * library for hashes must have been loaded. */
+ * library for hashes must have been loaded, unless looking->plain. */
 void cli_inside_look(cli_inside *inside, cli_looking *looking, const cli_session *session,
                      const cuvet_item *item);
 /** SHA-256 of what nobody can unpack, as it is stored: scrambled LTO-IR. @return false: it is not known, as

@@ -160,7 +160,8 @@ static bool take_option(cli_args *args, const cli_option_info *option, const cha
     if (value && !choice_ok(option->arg, value))
         return wrong_choice(option, value);
     /* The one before would ask for nothing any more. */
-    if (args->set[option->id] && (option->id == CLI_O_POLICY_FILE || option->id == CLI_O_BASELINE)) {
+    if (args->set[option->id] &&
+        (option->id == CLI_O_POLICY_FILE || option->id == CLI_O_BASELINE || option->id == CLI_O_YARA)) {
         cli_complain(NULL, "--%s is given twice", option->name);
         return false;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pick.h"
 
+#include "yara/yara.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,14 +74,20 @@ static bool path_fits(const char *want, const cuvet_item *item)
     return strncmp(path, want, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-bool cli_picked(cli_pick *pick, const cuvet_item *item, uint64_t at)
+static bool fits_all(const cli_pick *pick, const cuvet_item *item, uint64_t at)
 {
     bool fits = true;
 
     if (pick->member)
         fits = pick->by_number ? at == pick->number : path_fits(pick->member, item);
-    fits = fits && (!pick->kind || kind_fits(pick->kind, item->kind)) &&
+    return fits && (!pick->kind || kind_fits(pick->kind, item->kind)) &&
            (!pick->arch || arch_fits(pick->arch, item));
+}
+
+bool cli_picked(cli_pick *pick, const cuvet_item *item, uint64_t at)
+{
+    bool fits = fits_all(pick, item, at);
+
     pick->matches += fits;
     return fits;
 }
@@ -88,7 +96,7 @@ static void on_begin(void *user, const cli_session *session)
 {
     cli_pick *pick = user;
 
-    pick->at = pick->pieces = pick->findings = pick->above = 0;
+    pick->at = pick->pieces = pick->findings = pick->above = pick->hits = 0;
     if (pick->inner->begin)
         pick->inner->begin(pick->user, session);
 }
@@ -117,6 +125,18 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     pick->held[pick->n_held++] = *diag;
 }
 
+/* It comes before its piece, which on_member() counts with what was found in it. */
+static void on_hit(void *user, const cli_session *session, const cli_hit *hit)
+{
+    cli_pick *pick = user;
+
+    if (!fits_all(pick, hit->item, pick->at))
+        return;
+    pick->hits += hit->severity != CUVET_NOTE;
+    if (pick->inner->hit)
+        pick->inner->hit(pick->user, session, hit);
+}
+
 static void pass_held(cli_pick *pick, const cli_session *session)
 {
     for (size_t i = 0; i < pick->n_held; i++)
@@ -141,7 +161,7 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
 {
     cli_pick *pick = user;
     bool picked = cli_picked(pick, item, pick->at++);
-    uint64_t told = 0, all = (uint64_t)item->errors + item->warnings;
+    uint64_t told = pick->hits, all = (uint64_t)item->errors + item->warnings;
 
     for (size_t i = 0; i < pick->n_held; i++) {
         const cuvet_diag *diag = &pick->held[i];
@@ -152,6 +172,7 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
             pass_diag(pick, session, diag);
     }
     pick->n_held = 0;
+    pick->hits = 0;
     if (!picked) {
         pick->pieces++;
         pick->findings += all > told ? all : told;
@@ -183,9 +204,12 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
 
 void cli_pick_sink(cli_pick *pick, cli_session *session)
 {
-    static const cli_sink FILTER = {
-        .begin = on_begin, .finding = on_finding, .member = on_member, .closing = on_closing, .end = on_end
-    };
+    static const cli_sink FILTER = { .begin = on_begin,
+                                     .finding = on_finding,
+                                     .hit = on_hit,
+                                     .member = on_member,
+                                     .closing = on_closing,
+                                     .end = on_end };
 
     if (!pick->active)
         return;

@@ -20,6 +20,7 @@ typedef struct cli_pick {
     size_t n_held, cap_held;
     uint64_t pieces, findings; /* of the present file: left out */
     uint64_t above;            /* findings of pieces that are shown, above the cap */
+    uint64_t hits;             /* of rules, that were shown for the next piece */
 } cli_pick;
 
 /** false: an option makes no sense; it was said. */

@@ -19,6 +19,8 @@ typedef struct cli_text_report {
     struct cli_rule_group *group; /* rules of the present file, in the order of their first findings */
     uint32_t *group_of;           /* by rule: which group it has, from 1; 0: none */
     size_t n_rules, n_groups;
+    struct cli_hit_group *hit; /* rules of the user's that hit in the present file */
+    size_t n_hits, cap_hits;
 } cli_text_report;
 
 extern const cli_sink cli_text_sink;

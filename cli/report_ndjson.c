@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 #include "sandbox.h"
+#include "yara/yara.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -82,6 +83,63 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     cli_record_u64(out, "got", diag->got);
     cli_record_u64(out, "want", diag->want);
     cli_record_text(out, "message", message);
+    put(false);
+}
+
+static void put_places(cli_record *out, const cli_hit *hit)
+{
+    cli_record_u64(out, "places", hit->what->places);
+    cli_record_open(out, "strings", '[');
+    for (uint32_t i = 0; i < hit->what->n_places; i++) {
+        const yara_place *place = &hit->what->place[i];
+
+        cli_record_open(out, NULL, '{');
+        cli_record_string(out, "string", place->string);
+        cli_record_u64(out, "offset", cli_hit_file_off(hit, place->off));
+        cli_record_u64(out, "inner_offset", place->off);
+        cli_record_u64(out, "length", place->length);
+        cli_record_close(out, '}');
+    }
+    cli_record_close(out, ']');
+}
+
+static void put_rule_of(cli_record *out, const yara_hit *what)
+{
+    cli_record_string(out, "rule", what->rule);
+    cli_record_string(out, "namespace", what->space);
+    cli_record_string(out, "tags", what->tags);
+    cli_record_open(out, "meta", '[');
+    for (uint32_t i = 0; i < what->n_metas; i++) {
+        cli_record_open(out, NULL, '{');
+        cli_record_string(out, "name", what->meta[i].name);
+        cli_record_text(out, "value", what->meta[i].value);
+        cli_record_close(out, '}');
+    }
+    cli_record_close(out, ']');
+}
+
+/* A finding as others, by a rule that is not one of the library's. */
+static void on_hit(void *user, const cli_session *session, const cli_hit *hit)
+{
+    cli_record *out = &record;
+
+    (void)user;
+    if (only_findings(session) && hit->severity == CUVET_NOTE)
+        return;
+    cli_record_begin(out, "finding", session->in->name);
+    cli_record_string(out, "rule", hit->rule);
+    cli_record_string(out, "severity", cuvet_severity_name(hit->severity));
+    put_path(out, &hit->item->where);
+    cli_record_u64(out, "offset", cli_hit_file_off(hit, hit->inner_off));
+    cli_record_u64(out, "inner_offset", hit->inner_off);
+    cli_record_u64(out, "length", hit->length);
+    cli_record_text(out, "message", cli_hit_text(hit));
+    cli_record_open(out, "yara", '{');
+    put_rule_of(out, hit->what);
+    cli_record_string(out, "section", hit->section); /* was escaped */
+    cli_record_bool(out, "stored_as_is", hit->exact);
+    put_places(out, hit);
+    cli_record_close(out, '}');
     put(false);
 }
 
@@ -200,6 +258,10 @@ static void on_end(void *user, const cli_session *session, const cli_result *end
     cli_record_u64(out, "warnings", summary->warnings);
     cli_record_u64(out, "errors", summary->errors);
     cli_record_u64(out, "suppressed", summary->suppressed);
+    if (end->ruled) {
+        cli_record_u64(out, "yara_hits", end->hits);
+        cli_record_u64(out, "yara_unseen", end->unseen);
+    }
     if (end->filtered) {
         cli_record_u64(out, "filtered_pieces", end->left_out);
         cli_record_u64(out, "filtered_findings", end->left_out_findings);
@@ -222,4 +284,4 @@ void cli_ndjson_summary(const cli_session *session)
     put(true);
 }
 
-const cli_sink cli_ndjson_sink = { .finding = on_finding, .member = on_member, .end = on_end };
+const cli_sink cli_ndjson_sink = { .finding = on_finding, .hit = on_hit, .member = on_member, .end = on_end };

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond them a result has its first place alone. */
-enum { MOST_PLACES_OF_RUN = 100000 };
-
 static void forget_groups(cli_sarif_report *report)
 {
     for (size_t i = 0; i < report->n_groups; i++) {
@@ -18,6 +15,7 @@ static void forget_groups(cli_sarif_report *report)
         json_decref(report->group[i].places);
     }
     report->n_groups = 0;
+    sarif_forget_hits(report);
 }
 
 static void begin_file(void *user, const cli_session *session)
@@ -63,8 +61,8 @@ static bool full_name(const cli_session *session, const char *path, char *out, s
 
 enum { NAME_CAP = 4096 + CLI_PATH_CAP };
 
-static json_t *location_of(const cli_sarif_report *report, const cli_session *session, const char *path,
-                           uint64_t off, uint64_t length)
+json_t *sarif_location(const cli_sarif_report *report, const cli_session *session, const char *path,
+                       uint64_t off, uint64_t length)
 {
     char name[NAME_CAP];
     json_t *location = json_object();
@@ -87,7 +85,7 @@ static json_t *place_of(cli_sarif_report *report, const cli_session *session, co
     cli_path(&diag->where, path, sizeof(path));
     cli_message(diag, message, sizeof(message));
     cli_fingerprint_of(rule->id, path, print); /* by which a policy suppresses one place */
-    location = location_of(report, session, path, diag->file_off, inner ? 0 : diag->length);
+    location = sarif_location(report, session, path, diag->file_off, inner ? 0 : diag->length);
     cli_json_set(location, "message", sarif_message(message));
     cli_json_set(properties, "artifact", json_integer((json_int_t)artifact));
     cli_json_set(properties, "path", json_string(path));
@@ -106,7 +104,7 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     cli_sarif_report *report = user;
     sarif_group *group;
     size_t told;
-    bool room = report->places < MOST_PLACES_OF_RUN, worse;
+    bool room = report->places < SARIF_MOST_PLACES_OF_RUN, worse;
 
     if (diag->rule >= report->n_rules)
         return;
@@ -138,11 +136,9 @@ static void on_closing(void *user, const cli_session *session)
 
     for (size_t i = 0; i < report->n_groups; i++) {
         sarif_group *group = &report->group[i];
-        uint64_t count;
+        uint64_t count = cli_session_count(session, group->rule);
 
-        if (cuvet_scan_rule_count(session->ctx, session->scan, group->rule, &count) == CUVET_OK &&
-            count > group->count)
-            group->count = count;
+        group->count = count > group->count ? count : group->count;
     }
 }
 
@@ -207,7 +203,7 @@ static size_t malformed_rule(cli_sarif_report *report)
     return report->malformed_at - 1;
 }
 
-static bool has_room(cli_sarif_report *report, bool note)
+bool sarif_has_room(cli_sarif_report *report, bool note)
 {
     if (json_array_size(report->results) < SARIF_MOST_RESULTS &&
         (!note || report->notes < SARIF_MOST_NOTES)) {
@@ -229,9 +225,9 @@ static json_t *numbered(json_t *places)
     return json_incref(places);
 }
 
-static json_t *text_of(const cli_session *session, const sarif_group *group)
+static json_t *text_of(const cli_session *session, const json_t *places, uint64_t count)
 {
-    const json_t *place = json_array_get(group->places, 0);
+    const json_t *place = json_array_get(places, 0);
     const json_t *properties = json_object_get(place, "properties");
     const char *path = json_string_value(json_object_get(properties, "path"));
     const char *said = json_string_value(json_object_get(json_object_get(place, "message"), "text"));
@@ -239,8 +235,8 @@ static json_t *text_of(const cli_session *session, const sarif_group *group)
     const json_t *off = json_object_get(properties, *unpacked ? "unpackedOffset" : "fileOffset");
     char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128], times[48] = "", at[32] = "";
 
-    if (group->count > 1)
-        snprintf(times, sizeof(times), "%" PRIu64 " places, the first ", group->count);
+    if (count > 1)
+        snprintf(times, sizeof(times), "%" PRIu64 " places, the first ", count);
     if (json_is_integer(off))
         snprintf(at, sizeof(at), "byte 0x%" PRIx64, (uint64_t)json_integer_value(off));
     (void)full_name(session, path ? path : "", name, sizeof(name));
@@ -249,22 +245,28 @@ static json_t *text_of(const cli_session *session, const sarif_group *group)
     return sarif_message(text);
 }
 
+void sarif_tell_places(const cli_sarif_report *report, const cli_session *session, json_t *result,
+                       json_t *places, uint64_t count)
+{
+    cli_json_set(result, "message", text_of(session, places, count));
+    cli_json_set(result, "locations", json_pack("[o]", sarif_location(report, session, "", UINT64_MAX, 0)));
+    cli_json_set(result, "relatedLocations", numbered(places));
+    cli_json_set(result, "occurrenceCount",
+                 json_integer((json_int_t)(count < INT64_MAX ? count : INT64_MAX)));
+}
+
 static void add_result(cli_sarif_report *report, const cli_session *session, const sarif_group *group)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(group->rule);
     json_t *object;
 
-    if (!has_room(report, group->severity == CUVET_NOTE))
+    if (!sarif_has_room(report, group->severity == CUVET_NOTE))
         return;
     object = json_object();
     cli_json_set(object, "ruleId", json_string(rule->id));
     cli_json_set(object, "ruleIndex", json_integer((json_int_t)rule_index(report, group->rule)));
     cli_json_set(object, "level", json_string(cuvet_severity_name(group->severity)));
-    cli_json_set(object, "message", text_of(session, group));
-    cli_json_set(object, "locations", json_pack("[o]", location_of(report, session, "", UINT64_MAX, 0)));
-    cli_json_set(object, "relatedLocations", numbered(group->places));
-    cli_json_set(object, "occurrenceCount",
-                 json_integer((json_int_t)(group->count < INT64_MAX ? group->count : INT64_MAX)));
+    sarif_tell_places(report, session, object, group->places, group->count);
     cli_json_set(object, "partialFingerprints",
                  sarif_fingerprints(rule->id, session->in->name, session->in->what == CLI_ENTRY));
     cli_json_append(report->results, object);
@@ -275,14 +277,14 @@ static void add_malformed(cli_sarif_report *report, const cli_session *session, 
 {
     json_t *object;
 
-    if (!has_room(report, false))
+    if (!sarif_has_room(report, false))
         return;
     object = json_object();
     cli_json_set(object, "ruleId", json_string("package/malformed"));
     cli_json_set(object, "ruleIndex", json_integer((json_int_t)malformed_rule(report)));
     cli_json_set(object, "level", json_string("error"));
     cli_json_set(object, "message", sarif_message(why));
-    cli_json_set(object, "locations", json_pack("[o]", location_of(report, session, "", UINT64_MAX, 0)));
+    cli_json_set(object, "locations", json_pack("[o]", sarif_location(report, session, "", UINT64_MAX, 0)));
     cli_json_set(object, "partialFingerprints",
                  sarif_fingerprints("package/malformed", session->in->name, session->in->what == CLI_ENTRY));
     cli_json_append(report->results, object);
@@ -315,6 +317,10 @@ static json_t *summary_of(const cli_result *res)
         cli_json_set(properties, "filteredPieces", cli_json_u64(res->left_out));
         cli_json_set(properties, "filteredFindings", cli_json_u64(res->left_out_findings));
     }
+    if (res->ruled) {
+        cli_json_set(properties, "yaraHits", cli_json_u64(res->hits));
+        cli_json_set(properties, "yaraUnseen", cli_json_u64(res->unseen));
+    }
     return properties;
 }
 
@@ -345,16 +351,18 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties", summary_of(res));
     for (size_t i = 0; i < report->n_groups; i++)
         add_result(report, session, &report->group[i]);
+    sarif_add_hits(report, session);
     forget_groups(report);
     if (res->why && res->verdict == CUVET_V_MALFORMED)
         add_malformed(report, session, res->why);
     else if (res->why)
         add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
-                         location_of(report, session, "", UINT64_MAX, 0));
+                         sarif_location(report, session, "", UINT64_MAX, 0));
 }
 
 const cli_sink cli_sarif_sink = { .begin = begin_file,
                                   .finding = on_finding,
+                                  .hit = sarif_on_hit,
                                   .member = sarif_on_member,
                                   .closing = on_closing,
                                   .end = on_end };
@@ -368,6 +376,8 @@ static void drop(cli_sarif_report *report)
     json_decref(report->rules);
     json_decref(report->known);
     free(report->rule_at);
+    json_decref(report->hits.rule_at);
+    free(report->hits.group);
     free(report->group);
     free(report->group_of);
     free(report->package);
@@ -387,6 +397,7 @@ cli_sarif_report *cli_sarif_begin(const cli_args *args)
     report->notifications = json_array();
     report->rules = json_array();
     report->known = json_object();
+    report->hits.rule_at = json_object();
     while (cuvet_rule_get((cuvet_rule)report->n_rules))
         report->n_rules++;
     report->rule_at = calloc(report->n_rules, sizeof(*report->rule_at));

@@ -13,6 +13,16 @@ typedef struct sarif_group {
     json_t *places;
 } sarif_group;
 
+/* The same of a rule of the user's. */
+typedef struct sarif_hits {
+    struct sarif_hit_group *group;
+    size_t count, cap;
+    json_t *rule_at; /* by id: its index in rules */
+} sarif_hits;
+
+/* Beyond them a result has its first place alone. */
+enum { SARIF_MOST_PLACES_OF_RUN = 100000 };
+
 struct cli_sarif_report {
     const cli_args *args;
     json_t *artifacts, *results, *notifications, *rules;
@@ -25,6 +35,7 @@ struct cli_sarif_report {
     struct sarif_group *group;
     size_t *group_of; /* by rule, from 1 */
     size_t n_groups;
+    sarif_hits hits;      /* and of all files, which of their rules are in the log */
     json_t *known;        /* path text → index of its artifact; "" is the file */
     bool has_artifact;    /* an entry of a package gets one when there is something to say of it */
     size_t file_artifact; /* index */
@@ -43,5 +54,22 @@ void sarif_need_artifact(cli_sarif_report *report, const cli_session *session);
 /** That of the innermost piece of a path; 'content': of the unpacked content that inner offsets count in. */
 size_t sarif_piece_artifact(cli_sarif_report *report, const cuvet_path *where, bool content);
 void sarif_on_member(void *user, const cli_session *session, const cuvet_item *item);
+
+/* report_sarif.c, for all that becomes a result. */
+
+/** @param path of a piece; "" is the file as a whole  @param off UINT64_MAX: none */
+json_t *sarif_location(const cli_sarif_report *report, const cli_session *session, const char *path,
+                       uint64_t off, uint64_t length);
+/** What GitHub takes of one run. @return false: it is left out, which the log will say */
+bool sarif_has_room(cli_sarif_report *report, bool note);
+/** Give a result its text and its places, which get numbers. @param places at least one */
+void sarif_tell_places(const cli_sarif_report *report, const cli_session *session, json_t *result,
+                       json_t *places, uint64_t count);
+
+/* sarif_hits.c */
+
+void sarif_on_hit(void *user, const cli_session *session, const cli_hit *hit);
+void sarif_add_hits(cli_sarif_report *report, const cli_session *session);
+void sarif_forget_hits(cli_sarif_report *report);
 
 #endif

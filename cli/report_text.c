@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 #include "sandbox.h"
+#include "yara/yara.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,6 +35,15 @@ typedef struct cli_rule_group {
     cuvet_diag first;
 } cli_rule_group;
 
+/* The same of a rule of the user's. */
+typedef struct cli_hit_group {
+    uint64_t count;
+    cuvet_severity severity;
+    char rule[YARA_RULE_CAP], text[YARA_TEXT_CAP], string[YARA_NAME_CAP], path[CLI_PATH_CAP];
+    char section[4 * CLI_MEMBER_CAP + 1];
+    uint64_t file_off, inner_off;
+} cli_hit_group;
+
 bool cli_text_begin(cli_text_report *report, const cli_args *args)
 {
     *report = (cli_text_report){ .notes = args->set[CLI_O_NOTES],
@@ -58,7 +68,7 @@ static void forget_groups(cli_text_report *report)
 {
     for (size_t i = 0; i < report->n_groups; i++)
         report->group_of[report->group[i].first.rule] = 0;
-    report->n_groups = 0;
+    report->n_groups = report->n_hits = 0;
 }
 
 static void on_begin(void *user, const cli_session *session)
@@ -136,6 +146,72 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     }
 }
 
+/* ---- rules of the user's ---- */
+
+static void put_hit(cli_text_report *report, const cli_session *session, const cli_hit_group *group)
+{
+    put_heading(report, session);
+    fputs("  ", stdout);
+    put_coloured(report, SEVERITY_COLOUR[group->severity], cuvet_severity_name(group->severity), 7);
+    printf("  %s  ", group->rule);
+    cli_put_str(stdout, group->text);
+    if (group->count > 1)
+        printf(" (%" PRIu64 " times)", group->count);
+    fputs(group->count > 1 ? "\n           first: " : "\n           ", stdout);
+    cli_put_str(stdout, *group->path ? group->path : "file");
+    printf("%s%s  at 0x%" PRIx64 ", unpacked 0x%" PRIx64, *group->section ? ", section " : "", group->section,
+           group->file_off, group->inner_off);
+    printf("%s%s\n", *group->string ? ", " : "", group->string);
+}
+
+static void fill_group(cli_hit_group *group, const cli_hit *hit)
+{
+    *group = (cli_hit_group){ .count = 1,
+                              .severity = hit->severity,
+                              .file_off = cli_hit_file_off(hit, hit->inner_off),
+                              .inner_off = hit->inner_off };
+    snprintf(group->rule, sizeof(group->rule), "%s", hit->rule);
+    snprintf(group->text, sizeof(group->text), "%s", cli_hit_text(hit));
+    snprintf(group->section, sizeof(group->section), "%s", hit->section);
+    if (hit->what->n_places > 0)
+        snprintf(group->string, sizeof(group->string), "%s", hit->what->place[0].string);
+    cli_path(&hit->item->where, group->path, sizeof(group->path));
+}
+
+static cli_hit_group *add_group(cli_text_report *report)
+{
+    if (report->n_hits == report->cap_hits) {
+        size_t cap = report->cap_hits ? 2 * report->cap_hits : 16;
+        cli_hit_group *more = reallocarray(report->hit, cap, sizeof(*more));
+
+        if (!more)
+            return NULL;
+        report->hit = more;
+        report->cap_hits = cap;
+    }
+    return &report->hit[report->n_hits++];
+}
+
+/* Of one rule all hits have its severity. What there is no room for is put at once. */
+static void on_hit(void *user, const cli_session *session, const cli_hit *hit)
+{
+    cli_text_report *report = user;
+    cli_hit_group single, *group = NULL;
+
+    if (report->quiet || (hit->severity == CUVET_NOTE && !report->notes))
+        return;
+    for (size_t i = 0; !report->all && i < report->n_hits; i++)
+        if (strcmp(report->hit[i].rule, hit->rule) == 0) {
+            report->hit[i].count++;
+            return;
+        }
+    if (!report->all)
+        group = add_group(report);
+    fill_group(group ? group : &single, hit);
+    if (!group)
+        put_hit(report, session, &single);
+}
+
 /* Not called where a filter leaves something out. */
 static void on_closing(void *user, const cli_session *session)
 {
@@ -176,6 +252,9 @@ static void put_groups(cli_text_report *report, const cli_session *session)
             if ((int)group->severity == severity)
                 put_group(report, session, group);
         }
+        for (size_t i = 0; i < report->n_hits; i++)
+            if ((int)report->hit[i].severity == severity)
+                put_hit(report, session, &report->hit[i]);
     }
     forget_groups(report);
 }
@@ -247,10 +326,12 @@ static void put_verdict(const cli_text_report *report, const cli_session *sessio
     put_some(summary->errors, "error", "errors", &sep);
     put_some(summary->warnings, "warning", "warnings", &sep);
     put_some(summary->notes, "note", "notes", &sep);
+    put_some(res->hits, "of them by a rule of YARA", "of them by rules of YARA", &sep);
     if (report->all)
         put_some(summary->suppressed, "of them above the cap, only counted",
                  "of them above the cap, only counted", &sep);
     put_some(summary->opaque, "not looked into", "not looked into", &sep);
+    put_some(res->unseen, "piece that no rule could look at", "pieces that no rule could look at", &sep);
     put_some(summary->unreferenced, "unreferenced container", "unreferenced containers", &sep);
     cli_put_filtered(res);
     put_fate(session->in);
@@ -318,8 +399,9 @@ void cli_text_end(cli_text_report *report, const cli_session *session)
         put_summary(report, &session->tally, all);
     free(report->group);
     free(report->group_of);
+    free(report->hit);
 }
 
 const cli_sink cli_text_sink = {
-    .begin = on_begin, .finding = on_finding, .closing = on_closing, .end = on_end
+    .begin = on_begin, .finding = on_finding, .hit = on_hit, .closing = on_closing, .end = on_end
 };

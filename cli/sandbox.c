@@ -141,6 +141,19 @@ static void replace_streams(const cli_cage *cage, const standard_streams *stream
         (void)close(null); /* nothing was written to it */
 }
 
+bool cli_cage_let_go_of_streams(void)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (null < 0)
+        return false;
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        (void)close(null);
+    return true;
+}
+
 /* ---- resource limits ---- */
 
 /* Never more than it was; a value that cannot be told from "no limit" changes nothing. */

@@ -55,6 +55,9 @@ void cli_cage_close_others(const cli_cage *cage);
 /** For a helper process that has a file in this folder to write: of the file system nothing else can be
  * reached by name from now on, and no network. As far as the kernel can do it. */
 void cli_cage_folder(int folder);
+/** For a process that helps another one: standard output is somebody's pipe, whose end must not wait for us.
+ * @return false: there is nothing to put in its place */
+bool cli_cage_let_go_of_streams(void);
 /** Remember that it was not entered, and why. */
 void cli_cage_stay_out(const char *why);
 /** "seccomp, landlock abi 7, rlimits"; what is missing and why behind a semicolon. "off" before anybody

@@ -60,13 +60,24 @@ static bool is_finding(const cli_session *session, cuvet_verdict verdict)
     return (CLI_BIT(verdict) & (session->fail_on ? session->fail_on : CLI_FINDINGS)) != 0;
 }
 
+static void add_verdict(cli_result *result, const cli_session *session, cuvet_verdict verdict, int rc)
+{
+    result->verdicts |= CLI_BIT(verdict);
+    if (rc == CLI_X_INTERNAL || is_finding(session, verdict))
+        result->rc = cli_worse(result->rc, rc);
+}
+
 /* An input that something amounts to this verdict in; rc is what it makes the exit code if it does. A defect
  * of ours is never left out. */
 static void amounts_to(session_current *current, cuvet_verdict verdict, int rc)
 {
-    current->result.verdicts |= CLI_BIT(verdict);
-    if (rc == CLI_X_INTERNAL || is_finding(current->session, verdict))
-        current->result.rc = cli_worse(current->result.rc, rc);
+    add_verdict(&current->result, current->session, verdict, rc);
+}
+
+void cli_result_amounts(cli_result *result, const cli_session *session, cuvet_verdict verdict, int rc)
+{
+    add_verdict(result, session, verdict, rc);
+    result->verdict = verdict > result->verdict ? verdict : result->verdict;
 }
 
 bool cli_is_closed(const cuvet_diag *diag)
@@ -416,6 +427,8 @@ static bool scan_one(session_current *current)
     } else {
         scan_input(current);
     }
+    if (session->sink->settle)
+        session->sink->settle(session->user, session, &current->result);
     cli_progress_clear(session);
     if (current->result.why && !cli_reader_gone())
         cli_complain(in->name, "%s", current->result.why);

@@ -25,6 +25,9 @@ typedef struct cli_result {
     bool filtered;
     uint64_t left_out, left_out_findings; /* pieces that are not shown, and what was found in them */
     uint64_t above;                       /* findings of pieces that are shown, above the cap */
+    /* of rules of the user's, which are findings in the sum as well, see yara/yara.h */
+    bool ruled;
+    uint64_t hits, unseen; /* unseen: pieces that no rule could look at */
 } cli_result;
 
 /* What all inputs have come to, by verdict. */
@@ -32,13 +35,18 @@ typedef struct cli_tally {
     uint64_t files[CUVET_V_ERROR + 1], errors[CUVET_V_ERROR + 1], warnings[CUVET_V_ERROR + 1];
 } cli_tally;
 
+/* What a rule of the user's found, see yara/yara.h. */
+typedef struct cli_hit cli_hit;
+
 /* Any function may be NULL. `user` is the sink's own state. */
 typedef struct cli_sink {
     void (*begin)(void *user, const cli_session *session);
     void (*finding)(void *user, const cli_session *session, const cuvet_diag *diag);
+    void (*hit)(void *user, const cli_session *session, const cli_hit *hit); /* before its member */
     void (*member)(void *user, const cli_session *session, const cuvet_item *item);
     void (*claim)(void *user, const cli_session *session, const cuvet_claim_info *info);
     void (*closing)(void *user, const cli_session *session); /* the scan is over, and can still be asked */
+    void (*settle)(void *user, const cli_session *session, cli_result *result); /* it may become worse */
     void (*end)(void *user, const cli_session *session, const cli_result *result);
 } cli_sink;
 
@@ -83,6 +91,9 @@ struct cli_session {
 uint64_t cli_session_count(const cli_session *session, cuvet_rule rule);
 /** Does it say that a file is packed, and was not opened? */
 bool cli_is_closed(const cuvet_diag *diag);
+/** Something in an input amounts to this verdict, and to this exit code if it counts. A defect of ours is
+ * never left out. */
+void cli_result_amounts(cli_result *result, const cli_session *session, cuvet_verdict verdict, int rc);
 /** Is an input that ended like this one to be shown to somebody who asked for findings only? */
 bool cli_is_finding(const cli_result *result);
 /** Run over all operands. @return the exit code, standard output not yet flushed. */

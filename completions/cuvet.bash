@@ -79,7 +79,7 @@ _cuvet()
         serve,--mode) words='fork persistent' ;;
         *)
             case $command in
-            scan) words='--format --source-root --help-uri --notes --all --quiet --only-findings --fail-on --known --cache --cache-limit --recursive --no-packages --files-from --jobs --arch --kind --member --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
+            scan) words='--format --source-root --help-uri --notes --all --quiet --only-findings --fail-on --known --cache --cache-limit --recursive --no-packages --files-from --jobs --arch --kind --member --yara --yara-timeout --target --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             list) words='--format --recursive --no-packages --files-from --kernels --resources --arch --kind --member --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             check) words='--format --source-root --require --forbid --policy --baseline --each --recursive --no-packages --files-from --jobs --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;
             diff) words='--format --fail-on --all --no-packages --demangle --limit --limits --list-limits --no-progress --sandbox --no-sandbox --help --version' ;;

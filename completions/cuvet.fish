@@ -35,6 +35,8 @@ complete -c cuvet -n '__fish_seen_subcommand_from scan' -l jobs -s j -r -d 'unpa
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l arch -r -d 'show findings of pieces for ARCH only: sm_90a, compute_90, lto_90, or 90a for all kinds. This filter and the next two also show findings about no single piece; the summary of a file says how much they left out; verdict and exit code are those of the whole file'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l kind -x -a 'elf ptx lto-ir ltoir mercury fatbin bitcode unknown' -d 'only pieces of this kind; elf includes mercury'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l member -r -d 'only this piece: its number as list counts them in each file, from 0, or its path, or the path of what it lies in'
+complete -c cuvet -n '__fish_seen_subcommand_from scan' -l yara -r -d 'run YARA rules, as text or compiled, over each unpacked piece and its sections; what they hit is a finding (docs/yara.md). Rules run in a process and a sandbox of their own; the scan takes one thread then, whatever --jobs says'
+complete -c cuvet -n '__fish_seen_subcommand_from scan' -l yara-timeout -r -d 'that rules may take to be read, and then for all pieces of one file; what takes longer is a limit (default 300)'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l target -r -d 'note where a cubin would not be linked for ARCH, such as sm_90a'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l limit -r -d 'set one limit; VALUE may end in K, M or G; may be repeated'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l limits -x -a 'strict roomy tiny' -d 'preset of all limits; --limit then changes single ones (default strict)'

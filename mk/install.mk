@@ -47,6 +47,7 @@ install: all man3 $(FILLED) ## the command, the worker, the libraries, headers, 
 	$(INSTALL) -D -m 644 completions/cuvet.bash '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet'
 	$(INSTALL) -D -m 644 completions/_cuvet '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet'
 	$(INSTALL) -D -m 644 completions/cuvet.fish '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
+	$(INSTALL) -D -m 644 contrib/yara/device-code.yar '$(DESTDIR)$(DATADIR)/cuvet/yara/device-code.yar'
 	@for s in 1 3 5 7; do for p in docs/man/*.$$s $(BUILD)/man/*.$$s; do test -f "$$p" || continue; \
 	    $(INSTALL) -D -m 644 "$$p" "$(DESTDIR)$(MANDIR)/man$$s/$$(basename "$$p")" || exit 1; done; done
 
@@ -60,7 +61,8 @@ uninstall: man3 ## remove what install wrote, with the same DESTDIR and PREFIX
 	    '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(SOVERSION)' '$(DESTDIR)$(LIBDIR)/libcuvet-worker.so.$(VERSION)' '$(DESTDIR)$(LIBDIR)/pkgconfig/cuvet-worker.pc'
 	-@rmdir '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/cuvet' '$(DESTDIR)$(DATADIR)/zsh/site-functions/_cuvet' \
-	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish'
+	    '$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/cuvet.fish' '$(DESTDIR)$(DATADIR)/cuvet/yara/device-code.yar'
+	-@rmdir '$(DESTDIR)$(DATADIR)/cuvet/yara' '$(DESTDIR)$(DATADIR)/cuvet' 2>/dev/null || true
 	rm -f '$(DESTDIR)$(CMAKEDIR)/cuvet-config.cmake' '$(DESTDIR)$(CMAKEDIR)/cuvet-config-version.cmake' \
 	    '$(DESTDIR)$(UNITDIR)/cuvet.service' '$(DESTDIR)$(UNITDIR)/cuvet.socket'
 	-@rmdir '$(DESTDIR)$(CMAKEDIR)' 2>/dev/null || true

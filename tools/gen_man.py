@@ -26,11 +26,14 @@ NDJSON = {
          "also container_offset raw_kind version flags referenced identifier; archive_member examined kernels "
          "producer (of a cubin that was examined: tool version inferred) triple (of bitcode) errors warnings"),
         ("finding",
-         "file rule severity path offset inner_offset (in decompressed content) length got want message"),
+         "file rule severity path offset inner_offset (in decompressed content) length got want message; of a rule of --yara, whose name is in rule behind "
+         "'YARA:', no got and want, but yara (rule namespace tags meta: name value; section stored_as_is places, of which strings has some: string offset "
+         "inner_offset length)"),
         ("verdict",
          "file verdict depth reason (when the scan did not end) members findings containers unreferenced images "
          "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
-         "filtered_pieces filtered_findings; of a file of an image archive that is in no image: image (deleted replaced unused) layer (the one that did it, from 1)"),
+         "filtered_pieces filtered_findings; with --yara yara_hits and yara_unseen (pieces that no rule could look at); of a file of an image archive that is in "
+         "no image: image (deleted replaced unused) layer (the one that did it, from 1)"),
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "process.h"
+
+#include "../input_int.h"
+#include "../sandbox.h"
+#include "../whole.h"
+#include "engine.h"
+#include "library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Besides the bytes of a piece: rules, which take a hundred times their text, and what they find. */
+#define MEMORY (UINT64_C(4) << 30)
+/* Seconds beyond the limit after which nobody waits any more: libyara looks at the clock now and then. */
+#define GRACE 10
+
+/* The rules as they came, with a NUL behind them: for the process that takes them, and to see what of a piece
+ * they ask for. */
+static struct {
+    uint8_t *bytes;
+    size_t size;
+} rules;
+
+/* ---- the process ---- */
+
+typedef struct question_memory {
+    void *bytes;
+    size_t cap;
+} question_memory;
+
+static void *room_for(question_memory *memory, uint64_t size)
+{
+    void *more;
+
+    if (size <= memory->cap && memory->bytes)
+        return memory->bytes;
+    free(memory->bytes);
+    memory->cap = 0;
+    memory->bytes = more = malloc(size > 0 ? (size_t)size : 1);
+    if (more)
+        memory->cap = (size_t)size;
+    return more;
+}
+
+static bool take_variables(yara_question *question, const char *texts, size_t size)
+{
+    for (size_t i = 0; i < YARA_N_VARIABLES; i++) {
+        const char *end = size > 0 ? memchr(texts, '\0', size) : NULL;
+
+        if (!end)
+            return false;
+        question->variable[i] = texts;
+        size -= (size_t)(end - texts) + 1;
+        texts = end + 1;
+    }
+    return true;
+}
+
+/* One block of memory has it all: sections first, which are aligned. */
+static bool read_question(int fd, yara_question *question, question_memory *memory)
+{
+    const yara_ask *ask = &question->ask;
+    uint64_t sections, size;
+    uint8_t *at;
+
+    if (!cli_read_all(fd, &question->ask, sizeof(*ask)))
+        return false;
+    sections = (uint64_t)ask->n_sections * sizeof(yara_section);
+    size = sections + ask->texts + ask->names;
+    at = size <= UINT64_MAX - ask->size ? room_for(memory, size + ask->size) : NULL;
+    if (!at || !cli_read_all(fd, at, size + ask->size))
+        return false;
+    question->section = (const yara_section *)memory->bytes;
+    question->names = (const char *)at + sections + ask->texts;
+    question->bytes = at + size;
+    return take_variables(question, (const char *)at + sections, ask->texts);
+}
+
+static bool send_hit(void *user, const yara_hit *hit)
+{
+    const uint32_t mark = YARA_IS_HIT;
+    const int *fd = user;
+
+    return cli_write_all(*fd, &mark, sizeof(mark)) && cli_write_all(*fd, hit, sizeof(*hit));
+}
+
+static void serve(int fd)
+{
+    const uint32_t mark = YARA_IS_END;
+    question_memory memory = { NULL, 0 };
+    yara_question question;
+    yara_end end;
+
+    while (read_question(fd, &question, &memory)) {
+        yara_scan(&question, send_hit, &fd, &end);
+        if (!cli_write_all(fd, &mark, sizeof(mark)) || !cli_write_all(fd, &end, sizeof(end)))
+            break;
+    }
+}
+
+static uint64_t memory_for(const cli_args *args)
+{
+    return args->limits.member > UINT64_MAX / 2 - MEMORY ? UINT64_MAX : MEMORY + args->limits.member;
+}
+
+static bool enter_cage(const cli_args *args, int fd)
+{
+    const cli_cage cage = { CLI_CAGE_NOTHING, .keep = &fd, .n_keep = 1, .memory = memory_for(args),
+                            .file_size = 0 };
+    const char *wanted = args->value[CLI_O_SANDBOX];
+
+    if (args->set[CLI_O_NO_SANDBOX])
+        return true;
+    return cli_cage_enter(&cage) == CLI_CAGE_ALL || !wanted || strcmp(wanted, "required") != 0;
+}
+
+static void put_remark(yara_hello *hello, yara_state state, const char *text)
+{
+    hello->state = state;
+    hello->n_remarks = 1;
+    snprintf(hello->remark[0].text, sizeof(hello->remark[0].text), "%s", text);
+}
+
+static void run_process(const cli_args *args, int fd, pid_t parent)
+{
+    static yara_hello hello;
+    const char *why;
+
+    /* A rule that never ends would go on when nobody waits for it any more. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || !cli_cage_let_go_of_streams())
+        _exit(0);
+    /* Nor may it write to a terminal: what libyara asserts has words of the rules in it. */
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+        _exit(0);
+    why = yara_load();
+    if (why)
+        put_remark(&hello, YARA_NO_LIBRARY, why);
+    else if (!enter_cage(args, fd))
+        put_remark(&hello, YARA_NO_CAGE, cli_cage_state());
+    else
+        (void)yara_rules_take(rules.bytes, rules.size, &hello); /* which is in hello */
+    if (cli_write_all(fd, &hello, sizeof(hello)) && hello.state == YARA_READY)
+        serve(fd);
+    _exit(0);
+}
+
+/* ---- the command ---- */
+
+bool yara_rules_have(const char *word)
+{
+    return memmem(rules.bytes, rules.size, word, strlen(word)) != NULL;
+}
+
+void yara_rules_forget(void)
+{
+    free(rules.bytes);
+    rules.bytes = NULL;
+    rules.size = 0;
+}
+
+static int fail(const char *path, const char *why, int rc)
+{
+    cli_complain(path, "%s", why);
+    yara_rules_forget();
+    return rc;
+}
+
+static const char *read_whole(int fd)
+{
+    size_t cap = 0;
+    ssize_t got = 1;
+
+    while (got != 0 && rules.size <= YARA_RULES_MOST) {
+        if (rules.size + 1 >= cap) {
+            void *more = realloc(rules.bytes, cap ? 2 * cap : 1 << 16);
+
+            if (!more)
+                return strerror(ENOMEM);
+            rules.bytes = more;
+            cap = cap ? 2 * cap : 1 << 16;
+        }
+        got = read(fd, rules.bytes + rules.size, cap - 1 - rules.size);
+        if (got < 0 && errno != EINTR)
+            return strerror(errno);
+        rules.size += got > 0 ? (size_t)got : 0;
+    }
+    rules.bytes[rules.size] = '\0';
+    return NULL;
+}
+
+static int read_rules(const char *path)
+{
+    const char *why = NULL;
+    int fd = cli_open_list(path, &why);
+
+    if (fd < 0)
+        return fail(path, why, CLI_X_IO);
+    why = read_whole(fd);
+    (void)close(fd); /* read only: nothing can be lost */
+    if (why)
+        return fail(path, why, CLI_X_IO);
+    return rules.size > YARA_RULES_MOST
+               ? fail(path, "larger than 64 MiB, which is the most for rules", CLI_X_USAGE)
+               : CLI_X_CLEAN;
+}
+
+/* What a compiler says may have bytes of the rules in it. */
+static void say_remark(const char *path, const yara_remark *remark)
+{
+    char text[4 * YARA_TEXT_CAP + 1], line[32] = "";
+
+    cli_escape(remark->text, strlen(remark->text), sizeof(remark->text), text, sizeof(text));
+    if (remark->line > 0)
+        snprintf(line, sizeof(line), "line %u: ", (unsigned)remark->line);
+    cli_complain(path, "%s%s%s", line, remark->warning ? "warning: " : "", text);
+}
+
+static int judge_hello(const char *path, yara_hello *hello)
+{
+    static const int RC[] = { [YARA_READY] = CLI_X_CLEAN,
+                              [YARA_REFUSED] = CLI_X_USAGE,
+                              [YARA_NO_LIBRARY] = CLI_X_IO,
+                              [YARA_NO_CAGE] = CLI_X_SANDBOX };
+
+    if (!yara_hello_ok(hello))
+        return fail(path, "the process that reads rules says what makes no sense", CLI_X_USAGE);
+    if (hello->state == YARA_NO_LIBRARY)
+        cli_complain(NULL, "--yara needs libyara: %s", hello->remark[0].text);
+    else if (hello->state == YARA_NO_CAGE)
+        cli_complain(NULL, "the sandbox is required, but this is what can be had: %s", hello->remark[0].text);
+    for (uint32_t i = 0; i < hello->n_remarks && hello->state <= YARA_REFUSED; i++)
+        say_remark(path, &hello->remark[i]);
+    if (hello->state == YARA_REFUSED)
+        cli_complain(path, "no rules that can be used; nothing was scanned");
+    return RC[hello->state];
+}
+
+static int await_hello(const char *path, int fd)
+{
+    static yara_hello hello;
+
+    errno = 0;
+    if (cli_read_all(fd, &hello, sizeof(hello)))
+        return judge_hello(path, &hello);
+    return errno == EAGAIN
+               ? fail(path, "reading these rules takes too long (--yara-timeout); nothing was scanned",
+                      CLI_X_USAGE)
+               : fail(path, "libyara died of these rules; nothing was scanned", CLI_X_USAGE);
+}
+
+static int start_process(const cli_args *args, uint32_t seconds, int *fd)
+{
+    const struct timeval most = { .tv_sec = (time_t)seconds + GRACE };
+    pid_t self = getpid(), pid;
+    int end[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0)
+        return fail("--yara", strerror(errno), CLI_X_IO);
+    pid = fork();
+    if (pid == 0) {
+        (void)close(end[0]);
+        run_process(args, end[1], self);
+    }
+    (void)close(end[1]);
+    if (pid < 0) {
+        (void)close(end[0]);
+        return fail("--yara", strerror(errno), CLI_X_IO);
+    }
+    (void)setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)); /* these cannot fail */
+    (void)setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+    *fd = end[0];
+    return CLI_X_CLEAN;
+}
+
+int yara_process_start(const cli_args *args, uint32_t seconds, int *fd)
+{
+    const char *path = args->value[CLI_O_YARA];
+    int rc = read_rules(path);
+
+    *fd = -1;
+    if (rc == CLI_X_CLEAN)
+        rc = start_process(args, seconds, fd);
+    return rc == CLI_X_CLEAN ? await_hello(path, *fd) : rc;
+}
