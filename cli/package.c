@@ -428,6 +428,25 @@ static const char *find_program(void)
     return access(CLI_PACKAGE_PROGRAM, X_OK) == 0 ? CLI_PACKAGE_PROGRAM : NULL;
 }
 
+/* What the process that unpacks has open. @param notes -1: none */
+static int give_descriptors(posix_spawn_file_actions_t *actions, int in, int out, int notes)
+{
+    /* Nothing that it writes is seen but frames. */
+    int rc = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+
+    rc = rc ? rc : posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDOUT_FILENO);
+#ifndef CLI_INSTRUMENTED /* what a sanitizer has to say */
+    rc = rc ? rc : posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDERR_FILENO);
+#endif
+    rc = rc ? rc : posix_spawn_file_actions_adddup2(actions, out, PACKAGE_OUT);
+    rc = rc ? rc : posix_spawn_file_actions_adddup2(actions, in, PACKAGE_IN);
+    if (notes >= 0)
+        rc = rc ? rc : posix_spawn_file_actions_adddup2(actions, notes, PACKAGE_NOTES);
+    return rc ? rc
+              : posix_spawn_file_actions_addclosefrom_np(actions,
+                                                         (notes >= 0 ? PACKAGE_NOTES : PACKAGE_IN) + 1);
+}
+
 static int spawn(const package *pack, int fd, int out, package_form form, pid_t *child)
 {
     char word[] = { (char)(PACKAGE_WORD + form), '\0' };
@@ -442,19 +461,7 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     out = fcntl(out, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1);
     rc = in < 0 || out < 0 || (noted && notes < 0) ? errno : ENOMEM;
     if (in >= 0 && out >= 0 && (!noted || notes >= 0) && posix_spawn_file_actions_init(&actions) == 0) {
-        /* Nothing that it writes is seen but frames. */
-        rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
-#ifndef CLI_INSTRUMENTED /* what a sanitizer has to say */
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO);
-#endif
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, out, PACKAGE_OUT);
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, in, PACKAGE_IN);
-        if (noted)
-            rc = rc ? rc : posix_spawn_file_actions_adddup2(&actions, notes, PACKAGE_NOTES);
-        rc = rc ? rc
-                : posix_spawn_file_actions_addclosefrom_np(&actions,
-                                                           noted ? PACKAGE_NOTES + 1 : PACKAGE_IN + 1);
+        rc = give_descriptors(&actions, in, out, notes);
         rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
         (void)posix_spawn_file_actions_destroy(&actions);
     }

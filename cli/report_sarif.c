@@ -400,9 +400,9 @@ cli_sarif_report *cli_sarif_begin(const cli_args *args)
     report->hits.rule_at = json_object();
     while (cuvet_rule_get((cuvet_rule)report->n_rules))
         report->n_rules++;
-    report->rule_at = calloc(report->n_rules, sizeof(*report->rule_at));
-    report->group = calloc(report->n_rules, sizeof(*report->group));
-    report->group_of = calloc(report->n_rules, sizeof(*report->group_of));
+    report->rule_at = calloc(report->n_rules + 1, sizeof(*report->rule_at));
+    report->group = calloc(report->n_rules + 1, sizeof(*report->group));
+    report->group_of = calloc(report->n_rules + 1, sizeof(*report->group_of));
     if (report->rule_at && report->group && report->group_of && sarif_begin(args))
         return report;
     drop(report);

@@ -208,7 +208,7 @@ static uint8_t take_whiteout(char *tidy)
         *(slash ? slash : last) = '\0';
         return OPAQUE;
     }
-    if (strncmp(last, OTHER, strlen(OTHER)) == 0 || last[strlen(MARK)] == 0)
+    if (strncmp(last, OTHER, strlen(OTHER)) == 0 || strcmp(last, MARK) == 0)
         return ASIDE;
     memmove(last, last + strlen(MARK), strlen(last + strlen(MARK)) + 1);
     return WHITEOUT;
