@@ -34,6 +34,7 @@ NDJSON = {
          "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
          "filtered_pieces filtered_findings; with --yara yara_hits and yara_unseen (pieces that no rule could look at); of a file of an image archive that is in "
          "no image: image (deleted replaced unused) layer (the one that did it, from 1)"),
+        ("known", "with --known, after each member: as of known lookup"),
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],
@@ -50,6 +51,11 @@ NDJSON = {
             ("finding, verdict", "as of scan")],
     "rules": [("rule", "rule severity class title message why")],
 }
+NDJSON["known"] = [
+    ("known", "of lookup, for each piece: file path arch match (bytes, code, kernels: all of them, some, none, empty: no code in it, closed: not looked into) sources "
+     "(names) more_sources (that are not told); where the piece as a whole is not known also kernels and known_kernels"),
+    ("known_kernel", "with --kernels, before its piece: file path kernel sources more_sources")
+]
 NDJSON["list"] = [
     ("member",
      "as of scan; with --kernels or --resources also sha256 (of what unpack writes), and of a cubin kernel_names, functions (name kernel registers "
