@@ -34,7 +34,7 @@ NDJSON = {
          "elf ptx ltoir bitcode other stored unpacked opaque gap_bytes notes warnings errors suppressed sandbox exit; with a filter "
          "filtered_pieces filtered_findings; with --yara yara_hits and yara_unseen (pieces that no rule could look at); of a file of an image archive that is in "
          "no image: image (deleted replaced unused) layer (the one that did it, from 1)"),
-        ("known", "with --known, after each member: as of known lookup"),
+        ("known", "as of known, after each member, with --known"),
         ("package", "after its entries, each of which has a name of the form package!/entry: file entries (that were opened)"),
         ("summary", "after several files: files, and how many of them are clean unsupported suspicious malformed limit error")
     ],

@@ -92,8 +92,11 @@ def the_manual_names_all_members():
     whole = write(package.getvalue(), "x.whl")
     if not os.path.exists(os.path.join(os.path.dirname(CUVET), "cuvet-package")):  # was not built
         told = {row: members for row, members in told.items() if row[1] != "package"}
+    known = os.path.join(scratch(), "known.db")
+    equal(cuvet("known", "add", known, many[0], whole).rc, CLEAN)
     runs = {
-        "scan": [["scan", *many, whole]],
+        "scan": [["scan", *many, whole], ["scan", "--known", known, *many]],
+        "known": [["known", "lookup", "--kernels", known, *many]],
         "list": [["list", "--kernels", "--resources", "--demangle", *many, whole]],
         "dump": [["dump", p] for p in many] + [["dump", "--data", p] for p in samples()],
         "map": [["map", p] for p in many],
