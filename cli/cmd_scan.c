@@ -67,6 +67,8 @@ static int scan_text(cli_session *session, cli_pick *pick)
     session->user = &report;
     rc = run_scan(session, pick, false);
     cli_text_end(&report, session);
+    session->sink = NULL; /* it is gone with the report */
+    session->user = NULL;
     return rc;
 }
 

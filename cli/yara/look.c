@@ -223,13 +223,22 @@ static bool may_tell(cli_yara *yara, const cli_session *session, const char *rul
 
 static void place_item(cli_yara *yara, const cuvet_item *item, cli_hit *hit);
 
+/* NULL: the whole piece. Its number was judged when it came (wire.c). */
+static const yara_section *section_of(const question_parts *parts, const yara_hit *what)
+{
+    return what->section > 0 && what->section <= parts->n_sections && parts->section
+               ? &parts->section[what->section - 1]
+               : NULL;
+}
+
 static bool tell_hit(cli_yara *yara, const cli_session *session, const cuvet_item *item,
                      const question_parts *parts, const yara_hit *what)
 {
-    const char *section = what->section > 0 ? parts->names + parts->section[what->section - 1].name : "";
-    cli_hit hit = {
-        .item = item, .what = what, .section = section, .severity = (cuvet_severity)what->severity
-    };
+    const yara_section *section = section_of(parts, what);
+    cli_hit hit = { .item = item,
+                    .what = what,
+                    .section = section ? parts->names + section->name : "",
+                    .severity = (cuvet_severity)what->severity };
 
     if (!yara->inner->hit || !may_tell(yara, session, what->rule))
         return false;
@@ -238,9 +247,9 @@ static bool tell_hit(cli_yara *yara, const cli_session *session, const cuvet_ite
     if (what->n_places > 0) {
         hit.inner_off = what->place[0].off;
         hit.length = what->place[0].length;
-    } else if (what->section > 0) {
-        hit.inner_off = parts->section[what->section - 1].off;
-        hit.length = parts->section[what->section - 1].size;
+    } else if (section) {
+        hit.inner_off = section->off;
+        hit.length = section->size;
     }
     yara->inner->hit(yara->user, session, &hit);
     return true;
