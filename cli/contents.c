@@ -339,18 +339,6 @@ bool cli_contents_end(cli_contents *contents, const cli_session *session, const 
 
 /* ---- order ---- */
 
-int cli_digest_order(const cli_digest *left, const cli_digest *right)
-{
-    return memcmp(left->byte, right->byte, sizeof(left->byte));
-}
-
-bool cli_digest_known(const cli_digest *digest)
-{
-    static const cli_digest NONE;
-
-    return cli_digest_order(digest, &NONE) != 0;
-}
-
 int cli_name_order(cuvet_bytes left, cuvet_bytes right)
 {
     size_t common = left.n < right.n ? left.n : right.n;

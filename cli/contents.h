@@ -62,10 +62,7 @@ void cli_contents_add(cli_contents *contents, cli_looking *looking, const cli_se
 void cli_contents_finding(cli_contents *contents, const cuvet_diag *diag);
 /** In the sink's end(). @return false: more of this file or package is to come */
 bool cli_contents_end(cli_contents *contents, const cli_session *session, const cli_result *result);
-int cli_digest_order(const cli_digest *left, const cli_digest *right);
 int cli_name_order(cuvet_bytes left, cuvet_bytes right);
-/** Not zeros? */
-bool cli_digest_known(const cli_digest *digest);
 /** By code, name, fingerprint, and what it uses. */
 int cli_kernel_order(const cli_kernel_seen *left, const cli_kernel_seen *right);
 /** Sort everything: kernels as above, pieces by code and bytes, the rest by name, each of these once. */

@@ -64,3 +64,15 @@ void cli_fingerprint_of(const char *rule, const char *place, char out[CLI_SHA256
     sha256_digest(&sha, sizeof(digest.byte), digest.byte);
     cli_digest_text(&digest, out);
 }
+
+int cli_digest_order(const cli_digest *left, const cli_digest *right)
+{
+    return memcmp(left->byte, right->byte, sizeof(left->byte));
+}
+
+bool cli_digest_known(const cli_digest *digest)
+{
+    static const cli_digest NONE;
+
+    return cli_digest_order(digest, &NONE) != 0;
+}

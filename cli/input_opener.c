@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "descriptor.h"
 #include "frames.h"
 #include "input_int.h"
-#include "room.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,11 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-typedef union control_buffer {
-    struct cmsghdr head; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int))];
-} control_buffer;
 
 static void *wait_for_end(void *channel)
 {
@@ -73,11 +68,8 @@ static bool send_packet(int channel, const cli_found *found)
 {
     static const char NUL = '\0';
     opener_packet packet = { .end = !found };
-    control_buffer control = { .bytes = { 0 } };
     struct iovec vec[5] = { { &packet, sizeof(packet) } };
     struct msghdr msg = { .msg_iov = vec, .msg_iovlen = 5 };
-    unsigned tries = 0;
-    ssize_t got;
 
     if (found) {
         packet = (opener_packet){ .size = found->size,
@@ -99,16 +91,7 @@ static bool send_packet(int channel, const cli_found *found)
         vec[3] = vector_of(found->why, packet.n_why - 1);
         vec[4] = vector_of(&NUL, 1);
     }
-    if (packet.opened) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control.bytes);
-        control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-        memcpy(CMSG_DATA(&control.head), &found->fd, sizeof(found->fd));
-    }
-    do
-        got = sendmsg(channel, &msg, MSG_NOSIGNAL);
-    while (got < 0 && cli_wait_for_room(&tries));
-    return got > 0;
+    return cli_send_with(channel, &msg, packet.opened ? found->fd : -1) > 0;
 }
 
 bool cli_opener_serve(int channel, const cli_found *found)
@@ -126,18 +109,6 @@ bool cli_opener_serve(int channel, const cli_found *found)
     return sent;
 }
 
-/* A descriptor that came along, -1 without. */
-static int descriptor_of(struct msghdr *msg)
-{
-    const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
-    int fd = -1;
-
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    return fd;
-}
-
 void cli_opener_ask(int channel)
 {
     ssize_t got;
@@ -151,7 +122,7 @@ void cli_opener_ask(int channel)
 cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
 {
     opener_packet packet = { 0 };
-    control_buffer control;
+    cli_beside control;
     struct iovec vec[2] = { { &packet, sizeof(packet) }, { text, OPENER_TEXT } };
     struct msghdr msg = {
         .msg_iov = vec, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
@@ -168,7 +139,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
         return CLI_OPENED_LATER;
     if (got < (ssize_t)sizeof(packet))
         return CLI_OPENED_LOST;
-    fd = descriptor_of(&msg);
+    fd = cli_came_with(&msg);
     if (!opener_packet_ok(&packet, (size_t)got, text, fd >= 0, !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))) {
         if (fd >= 0)
             (void)close(fd);

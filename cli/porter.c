@@ -2,6 +2,7 @@
 /* The caged side of the porter, and its start. */
 #include "porter.h"
 
+#include "descriptor.h"
 #include "sandbox.h"
 #include "whole.h"
 
@@ -115,28 +116,11 @@ static bool send_order(const cli_porter *porter, uint8_t verb, uint8_t file, con
     return put == (ssize_t)(sizeof(order) + len);
 }
 
-typedef union control_buffer {
-    struct cmsghdr head; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int))];
-} control_buffer;
-
-/* A descriptor that came along, -1 without. */
-static int descriptor_of(struct msghdr *msg)
-{
-    const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
-    int fd = -1;
-
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    return fd;
-}
-
 /* @param fd where a descriptor goes; NULL: none is to come */
 static cuvet_status take_reply(const cli_porter *porter, int *fd)
 {
     porter_reply reply = { .mark = 0 };
-    control_buffer control;
+    cli_beside control;
     struct iovec vec = { &reply, sizeof(reply) };
     struct msghdr msg = { .msg_iov = &vec,
                           .msg_iovlen = 1,
@@ -148,7 +132,7 @@ static cuvet_status take_reply(const cli_porter *porter, int *fd)
     do
         count = recvmsg(porter->fd, &msg, MSG_CMSG_CLOEXEC);
     while (count < 0 && errno == EINTR);
-    got = count < 0 ? -1 : descriptor_of(&msg);
+    got = count < 0 ? -1 : cli_came_with(&msg);
     if (count < 0 || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
         !porter_reply_ok(&reply, (size_t)count, got >= 0, fd != NULL)) {
         if (got >= 0)

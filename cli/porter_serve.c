@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The porter's side: outside of the cage, and asked by what may have been taken over inside of it. */
+#include "descriptor.h"
 #include "porter.h"
-#include "room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,30 +170,13 @@ cuvet_status cli_draft_publish(cli_draft *draft)
 
 /* ---- orders ---- */
 
-typedef union control_buffer {
-    struct cmsghdr head; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int))];
-} control_buffer;
-
 static bool send_answer(int fd, cuvet_status status, int descriptor)
 {
     porter_reply reply = { .mark = PORTER_REPLY, .status = (uint32_t)status };
-    control_buffer control = { .bytes = { 0 } };
     struct iovec vec = { &reply, sizeof(reply) };
     struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1 };
-    unsigned tries = 0;
-    ssize_t got;
 
-    if (descriptor >= 0) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control.bytes);
-        control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-        memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(descriptor));
-    }
-    do
-        got = sendmsg(fd, &msg, MSG_NOSIGNAL);
-    while (got < 0 && cli_wait_for_room(&tries));
-    return got == (ssize_t)sizeof(reply);
+    return cli_send_with(fd, &msg, descriptor) == (ssize_t)sizeof(reply);
 }
 
 /* What this file takes of what the folder may get. */

@@ -65,6 +65,9 @@ typedef struct cli_digest {
 void cli_digest_of(cli_digest *digest, const void *bytes, size_t size);
 /** Of a part of a source. @return false: it could not be read */
 bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t off, uint64_t size);
+int cli_digest_order(const cli_digest *left, const cli_digest *right);
+/** Not zeros? */
+bool cli_digest_known(const cli_digest *digest);
 void cli_digest_text(const cli_digest *digest, char out[CLI_SHA256_CAP]);
 /** The same rule at the same place is the same finding, however the bytes around it move. */
 void cli_fingerprint_of(const char *rule, const char *place, char out[CLI_SHA256_CAP]);

@@ -31,23 +31,16 @@ static database_state find_sources(cli_database *database, database_statement wh
     return database_state_of(sq.sqlite3_reset(made));
 }
 
-static bool is_known(const cli_digest *digest)
-{
-    static const cli_digest NONE;
-
-    return memcmp(digest, &NONE, sizeof(NONE)) != 0;
-}
-
 database_state database_ask_piece(cli_database *database, const known_order *order, known_reply *reply,
                                   char *text)
 {
     database_state state = DATABASE_OK;
 
-    if (is_known(&order->bytes))
+    if (cli_digest_known(&order->bytes))
         state = find_sources(database, FIND_BYTES, &order->bytes, reply, text);
     if (reply->n_text > 0)
         reply->match = KNOWN_BYTES;
-    if (state != DATABASE_OK || reply->n_text > 0 || !is_known(&order->print))
+    if (state != DATABASE_OK || reply->n_text > 0 || !cli_digest_known(&order->print))
         return state;
     state = find_sources(database, FIND_PRINT, &order->print, reply, text);
     if (reply->n_text > 0)
@@ -60,7 +53,7 @@ database_state database_ask_kernel(cli_database *database, const known_order *or
 {
     database_state state = DATABASE_OK;
 
-    if (is_known(&order->print))
+    if (cli_digest_known(&order->print))
         state = find_sources(database, FIND_KERNEL, &order->print, reply, text);
     if (reply->n_text > 0)
         reply->match = KNOWN_CODE;

@@ -2,7 +2,7 @@
 /* The caged side and the opener's side of the keeper, and its start. */
 #include "keeper.h"
 
-#include "../room.h"
+#include "../descriptor.h"
 #include "../sandbox.h"
 
 #include <fcntl.h>
@@ -155,28 +155,13 @@ int cli_keeper_start(cli_keeper *keeper, const cli_keeper_options *options)
 
 /* ---- the opener's side ---- */
 
-typedef union control_buffer {
-    struct cmsghdr head; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int))];
-} control_buffer;
-
 bool cli_keeper_announce(int announce, const keeper_announcement *packet, int fd)
 {
     keeper_announcement copy = *packet; /* sendmsg() takes no const */
-    control_buffer control = { .bytes = { 0 } };
     struct iovec vec = { &copy, sizeof(copy) };
-    struct msghdr msg = {
-        .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)
-    };
-    unsigned tries = 0;
-    ssize_t got;
+    struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1 };
 
-    control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-    memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-    do
-        got = sendmsg(announce, &msg, MSG_NOSIGNAL);
-    while (got < 0 && cli_wait_for_room(&tries));
-    return got == (ssize_t)sizeof(copy);
+    return cli_send_with(announce, &msg, fd) == (ssize_t)sizeof(copy);
 }
 
 /* ---- the caged side ---- */

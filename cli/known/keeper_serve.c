@@ -2,6 +2,7 @@
 /* The keeper's side: outside of the cage, and asked by what may have been taken over inside of it. */
 #include "keeper.h"
 
+#include "../descriptor.h"
 #include "../loaded.h"
 #include "../whole.h"
 #include "recording.h"
@@ -126,33 +127,24 @@ static void take_input(keeper_run *run, const keeper_announcement *packet, int f
     input->number = packet->number;
 }
 
-typedef union control_buffer {
-    struct cmsghdr head; /* for its alignment */
-    char bytes[CMSG_SPACE(sizeof(int))];
-} control_buffer;
-
 /* A descriptor that nobody here had room for is none: that input is scanned, and not kept.
  * @return false: nothing more is announced, at the moment or at all */
 static bool take_announcement(keeper_run *run, bool wait)
 {
     keeper_announcement packet = { .number = 0 };
-    control_buffer control;
+    cli_beside control;
     struct iovec vec = { &packet, sizeof(packet) };
     struct msghdr msg = { .msg_iov = &vec,
                           .msg_iovlen = 1,
                           .msg_control = control.bytes,
                           .msg_controllen = sizeof(control.bytes) };
-    const struct cmsghdr *header;
     ssize_t got;
-    int fd = -1;
+    int fd;
 
     do
         got = recvmsg(run->announce, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
     while (got < 0 && errno == EINTR);
-    header = got == (ssize_t)sizeof(packet) ? CMSG_FIRSTHDR(&msg) : NULL;
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+    fd = got == (ssize_t)sizeof(packet) ? cli_came_with(&msg) : -1;
     if (fd >= 0)
         take_input(run, &packet, fd);
     return got > 0;

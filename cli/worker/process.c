@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "../room.h"
+#include "../descriptor.h"
 #include "pool.h"
 
 #include <errno.h>
