@@ -26,7 +26,7 @@ static void hex_line(dump_out *out, uint64_t index, cuvet_bytes bytes, uint64_t 
 static void text_lines(dump_out *out, uint64_t index, cuvet_bytes bytes)
 {
     for (uint64_t at = 0; at < bytes.n && out_spend(out, 16);) {
-        const uint8_t *end = memchr(bytes.p + at, 0, bytes.n - at);
+        const uint8_t *end = memchr(bytes.p + at, 0, (size_t)(bytes.n - at));
         uint64_t count = end ? (uint64_t)(end - (bytes.p + at)) : bytes.n - at;
 
         out_begin(out, "text", false);
@@ -65,7 +65,7 @@ void dump_ptx(dump_state *dump, cuvet_bytes text, bool whole)
 
     out_title(out, whole ? "Text" : "Directives");
     for (uint64_t at = 0, number = 1; at < text.n; number++) {
-        const uint8_t *end = memchr(text.p + at, '\n', text.n - at);
+        const uint8_t *end = memchr(text.p + at, '\n', (size_t)(text.n - at));
         cuvet_bytes line = { text.p + at, end ? (size_t)(end - (text.p + at)) : (size_t)(text.n - at) };
 
         at += line.n + 1;

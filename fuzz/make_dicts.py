@@ -144,6 +144,7 @@ TARGETS = {
     "zstd": lambda: zstd() + trailer(),
 }
 TARGETS["alloc_fault"] = TARGETS["scan"]
+TARGETS["readers"] = TARGETS["scan"]
 # Targets, requests, compilers: the parameters of fuzz/target_input.c.
 TARGETS["input"] = lambda: TARGETS["scan"]() + [u32(p) + u32(0x5A465643) for p in
                                                [t << 8 for t in range(1, 24)] + [b << 13 for b in range(1, 8)] +

@@ -106,6 +106,8 @@ static void check_item(fz_scan *scan, const cuvet_item *item)
     hash = fz_mix_bytes(hash, item->ar_name, item->ar_name_len);
     scan->hash = fz_mix(hash, item->flags & (CUVET_ITEM_EXAMINED | CUVET_ITEM_REFERENCED));
     scan->n_items++;
+    if (scan->each)
+        scan->each(scan->user, item);
 }
 
 static void check_payload(cuvet_ctx *ctx, cuvet_scan handle, fz_scan *scan, const cuvet_item *item)
@@ -195,7 +197,10 @@ void fz_scan_run(fz_scan *scanning, const cuvet_limits *lim, fz_alloc *other_all
     cuvet_ctx *ctx = NULL;
     cuvet_source src = { .size = sizeof(src) };
 
-    FZ_CHECK(cuvet_source_memory(scanning->in->bytes, scanning->in->len, &src) == CUVET_OK, "source");
+    if (scanning->source)
+        src = *scanning->source;
+    else
+        FZ_CHECK(cuvet_source_memory(scanning->in->bytes, scanning->in->len, &src) == CUVET_OK, "source");
     scanning->status = cuvet_ctx_create(&opt, &ctx);
     if (scanning->status == CUVET_OK)
         scan(scanning, ctx, &src);

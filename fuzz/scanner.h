@@ -30,6 +30,9 @@ typedef struct fz_scan {
     bool ahead; /* the first units are examined before they are asked for */
     cuvet_depth depth;
     bool claims;
+    const cuvet_source *source;                       /* NULL: the input in memory */
+    void (*each)(void *user, const cuvet_item *item); /* NULL: items are not told */
+    void *user;
     /* out: */
     uint64_t hash;
     uint64_t n_items, n_diags, n_notes, n_warnings, n_errors;

@@ -312,7 +312,7 @@ database_state database_open_bytes(cli_database **out, void *bytes, size_t size)
     *out = NULL;
     if (!database)
         return state;
-    if (size > INT64_MAX)
+    if ((uint64_t)size > INT64_MAX)
         state = DATABASE_FOREIGN;
     else
         state = database_state_of(

@@ -208,6 +208,8 @@ static bool take_reply(const cli_keeper *keeper, known_reply *reply, char *text)
     memcpy(reply, packet, sizeof(*reply));
     if (!known_reply_ok(reply, (size_t)got, packet + sizeof(*reply)))
         return false;
+    if (reply->n_text > 0 && !text) /* to an order that no text answers */
+        return false;
     if (reply->n_text > 0)
         memcpy(text, packet + sizeof(*reply), reply->n_text);
     return true;

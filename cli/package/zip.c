@@ -161,7 +161,7 @@ static const char *check_local(zip_file *zip, const uint8_t *central, const char
         return DIFFERENT;
     n_name = ZIP_NUMBER_OF(local, LOCAL_N_NAME);
     if (n_name != entry->n_name || !read_at(zip, entry->at + LOCAL_RECORD, other, n_name) ||
-        memcmp(name, other, n_name) != 0 ||
+        memcmp(name, other, (size_t)n_name) != 0 ||
         ZIP_NUMBER_OF(local, LOCAL_METHOD) != ZIP_NUMBER_OF(central, CENTRAL_METHOD) ||
         ((ZIP_NUMBER_OF(local, LOCAL_FLAGS) ^ ZIP_NUMBER_OF(central, CENTRAL_FLAGS)) & FLAG_SECRET))
         return DIFFERENT;
@@ -262,7 +262,7 @@ static const char *check_order(zip_file *zip)
     const char *why = NULL;
 
     if (zip->n_entry > 0)
-        qsort(zip->entry, zip->n_entry, sizeof(zip->entry[0]), by_place);
+        qsort(zip->entry, (size_t)zip->n_entry, sizeof(zip->entry[0]), by_place);
     /* A program may stand before the first one. */
     if (zip->n_entry > 0 &&
         (!read_at(zip, 0, first, sizeof(first)) || memcmp(first, START, sizeof(first)) != 0))
@@ -292,13 +292,13 @@ static int by_bytes(const void *left, const void *right)
 
 static const char *check_names(zip_file *zip)
 {
-    zip_name *name = calloc(zip->n_entry + 1, sizeof(*name));
+    zip_name *name = calloc((size_t)zip->n_entry + 1, sizeof(*name));
     const char *why = name ? NULL : "has too many entries to be compared";
 
     for (uint64_t i = 0; name && i < zip->n_entry; i++)
         name[i] = (zip_name){ zip->bytes + zip->entry[i].name, zip->entry[i].n_name };
     if (name && zip->n_entry > 0)
-        qsort(name, zip->n_entry, sizeof(*name), by_bytes);
+        qsort(name, (size_t)zip->n_entry, sizeof(*name), by_bytes);
     for (uint64_t i = 1; name && i < zip->n_entry && !why; i++)
         if (by_bytes(&name[i - 1], &name[i]) == 0) {
             zip->at = zip->directory + (uint64_t)(name[i].bytes - zip->bytes) - CENTRAL_RECORD;
@@ -331,9 +331,9 @@ static const char *check_whole(zip_file *zip)
         return DIFFERENT;
     if (zip->count > ENTRIES_MOST || zip->length > (uint64_t)ENTRIES_MOST * 256)
         return "has too many entries to be compared";
-    bytes = malloc(zip->length + 1);
+    bytes = malloc((size_t)zip->length + 1);
     zip->bytes = bytes;
-    zip->entry = calloc(zip->count + 1, sizeof(zip->entry[0]));
+    zip->entry = calloc((size_t)zip->count + 1, sizeof(zip->entry[0]));
     if (!bytes || !zip->entry)
         why = "has too many entries to be compared";
     else if (!read_at(zip, zip->directory, bytes, zip->length))

@@ -153,6 +153,6 @@ bool cli_answer_write(cli_answer *answer, int fd, uint64_t most)
     piece[count++] = (struct iovec){ &answer->head, sizeof(answer->head) };
     piece[count++] = (struct iovec){ answer->finding, answer->head.n_findings * sizeof(*answer->finding) };
     piece[count++] = (struct iovec){ answer->event, answer->head.n_events * sizeof(*answer->event) };
-    piece[count++] = (struct iovec){ answer->text, answer->head.n_text };
+    piece[count++] = (struct iovec){ answer->text, (size_t)answer->head.n_text };
     return write_pieces(fd, piece, (int)count) && cli_write_all(fd, answer->result, answer->head.n_result);
 }

@@ -46,7 +46,7 @@ static __attribute__((noinline)) void count_tables(elf_obj *obj)
  * Not a part of the frame of examine_elf(), as is fill_facts(). */
 static __attribute__((noinline)) cuvet_status find_tables(cv_ctx *ctx, elf_obj *obj)
 {
-    cv_elf_section section;
+    cv_elf_section section = { 0 };
 
     if (obj->n_sections > ctx->lim.sections)
         return cv_reject(ctx, CV_R_LIMIT_SECTIONS, obj->header.shoff, obj->n_sections, ctx->lim.sections);

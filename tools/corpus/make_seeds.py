@@ -284,6 +284,12 @@ def make_scan():
     put("scan", "text", sample("plain.ptx"))
     put("scan", "old-magic", struct.pack("<I", 0x1EE55A01) + bytes(60))
     put("scan", "gzip", b"\x1f\x8b\x08" + bytes(20))
+    for name in ("balance.fatbin", "default.fatbin", "host-two_b.o", "nocode.sm_75.rdc.cubin", "plain.ptx"):
+        put("readers", name, sample(name))
+        put("readers", "fails-" + name, sample(name) + trailer(3 << 8))
+        put("readers", "changes-" + name, sample(name) + trailer(2 << 8 | 1 << 16))
+        put("readers", "changes-once-" + name, sample(name) + trailer(1 << 8 | 3 << 16 | 5 << 18))
+    put("readers", "archive-changes", ar_file(sample("default.fatbin"), sample("nocode.sm_75.rdc.cubin")) + trailer(4 << 8 | 1 << 16))
     for n in (1, 2, 5, 12, 20, 30):
         put("alloc_fault", "fatbin-%d" % n, sample("default.fatbin") + trailer(n << 8))
     put("alloc_fault", "claims", sample("compat-lz4.fatbin") + trailer(9 << 8 | 1 << 25))

@@ -206,12 +206,12 @@ static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
     return cv_synthetic_end(view, id);
 }
 
-static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, cv_id rel, const cv_osec *osec)
+static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, cv_id rel, bool has_addend)
 {
     const cv_irel *irel = cv_l_irel(view, rel);
     const cv_isym *sym = cv_l_isym(view, irel->sym);
     cv_id osym = cv_link_symbol_of(view, irel->sym);
-    uint64_t addend = osec->type == CV_SHT_RELA ? (uint64_t)irel->addend : 0;
+    uint64_t addend = has_addend ? (uint64_t)irel->addend : 0;
 
     if (!cv_l_fixup(view, rel)->resolved)
         return;
@@ -237,7 +237,7 @@ static cuvet_status fill_resolved(const cv_view_synthetics *view, cv_id id)
     while (plain != CV_NONE || with_addend != CV_NONE) {
         bool first = with_addend == CV_NONE || (plain != CV_NONE && plain > with_addend);
 
-        put_resolved(view, &osec->bytes, first ? plain : with_addend, first ? rel : rela);
+        put_resolved(view, &osec->bytes, first ? plain : with_addend, !first);
         if (first)
             plain = cv_l_irel(view, plain)->next;
         else

@@ -553,7 +553,7 @@ Suite *suite_exhaustive(void)
     Suite *suite = suite_create("exhaustive");
     TCase *tcase = tcase_create("small and near a border");
 
-    tcase_set_timeout(tcase, 120); /* for slow machines and slow builds */
+    tcase_set_timeout(tcase, 1200); /* for slow machines and slow builds */
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, ranges);
     tcase_add_test(tcase, loads);

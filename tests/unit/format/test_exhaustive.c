@@ -263,7 +263,7 @@ Suite *suite_exhaustive(void)
     Suite *suite = suite_create("exhaustive");
     TCase *tcase = tcase_create("everything small");
 
-    tcase_set_timeout(tcase, 120); /* for slow machines and slow builds */
+    tcase_set_timeout(tcase, 1200); /* for slow machines and slow builds */
     tcase_add_checked_fixture(tcase, open_room, close_room);
     tcase_add_test(tcase, sections);
     tcase_add_test(tcase, attributes);

@@ -13,6 +13,13 @@
 extern char fake_dir[SCRATCH_MAX]; /* for private directories */
 extern char fake_path[];           /* of the program */
 
+/* The calls of a compiler are filtered where their numbers are known. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FAKE_FILTERED true
+#else
+#define FAKE_FILTERED false
+#endif
+
 void fake_setup(void);
 void fake_teardown(void);
 

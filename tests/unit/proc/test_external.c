@@ -294,15 +294,14 @@ START_TEST(reaches_out)
     ck_assert_uint_lt(result.n_log, sizeof(text));
     memcpy(text, result.log, result.n_log);
     text[result.n_log] = 0;
-#if defined(__x86_64__) || defined(__aarch64__)
-    for (size_t i = 0; i < CV_COUNT(NO); i++)
-        ck_assert_msg(line(text, NO[i]), "%s", text);
     ck_assert_int_eq(fstat(fd, &after), 0);
-    ck_assert_uint_eq(before.st_mode, after.st_mode);
-    ck_assert_int_eq(after.st_size, 8);
-    ck_assert_int_eq(before.st_mtime, after.st_mtime);
-    ck_assert_int_eq(before.st_ctime, after.st_ctime);
-#endif
+    for (size_t i = 0; FAKE_FILTERED && i < CV_COUNT(NO); i++)
+        ck_assert_msg(line(text, NO[i]), "%s", text);
+    ck_assert_msg(!FAKE_FILTERED || (before.st_mode == after.st_mode && after.st_size == 8 &&
+                                     before.st_mtime == after.st_mtime && before.st_ctime == after.st_ctime),
+                  "the file is another one");
+    if (!FAKE_FILTERED)
+        printf("SKIPPED: a compiler's calls are not filtered on this machine\n");
     fake_release(&external, &result);
     close(fd);
     unlink(path);

@@ -1,22 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The other machine that wheels are for, on this one: all of it built by a cross compiler without a warning, unit tests
-# and golden links under an emulator, the same answers about all files of the corpus as from the build of this machine, and
-# the wheel, imported and tested by a Python of that machine.
+# Another machine, on this one: all of it built by a cross compiler without a warning, unit tests and golden links under an
+# emulator, and the same answers about all files of the corpus as from the build of this machine. Of aarch64, which wheels are for, also
+# the wheel, imported and tested by a Python of that machine; s390x is one where numbers begin with their highest byte, i386 one
+# where a size has 32 bits.
 # An emulator of programs has no system call filter and no Landlock: what needs the cage is not asked.
-# usage: check_aarch64.sh BUILD PYTHON
+# usage: check_machine.sh BUILD PYTHON aarch64|s390x|i386
 set -eu
 unset TMPDIR CV_TMP MAKEFLAGS MAKELEVEL
 tree=$(cd "$(dirname "$0")/.." && pwd)
 python=$2
+machine=$3
 build=$(cd "$1" && pwd)
-dir=$build/aarch64
-skip() { echo "SKIPPED: check-aarch64: $1"; exit 77; }
-fail() { echo "check-aarch64: $1: FAILED"; exit 1; }
+dir=$build/$machine
+skip() { echo "SKIPPED: check-$machine: $1"; exit 77; }
+fail() { echo "check-$machine: $1: FAILED"; exit 1; }
 
-for tool in aarch64-linux-gnu-gcc qemu-aarch64-static debootstrap dpkg-deb; do
-    command -v $tool > /dev/null 2>&1 || skip "$tool is not installed (apt-get install gcc-aarch64-linux-gnu qemu-user-static debootstrap)"
+case $machine in
+aarch64) triple=aarch64-linux-gnu; debian=arm64; package=gcc-aarch64-linux-gnu ;;
+s390x) triple=s390x-linux-gnu; debian=s390x; package=gcc-s390x-linux-gnu ;;
+i386) triple=i686-linux-gnu; debian=i386; package=gcc-i686-linux-gnu ;;
+*) echo "usage: check_machine.sh BUILD PYTHON aarch64|s390x|i386"; exit 2 ;;
+esac
+for tool in $triple-gcc "qemu-$machine-static" debootstrap dpkg-deb; do
+    command -v "$tool" > /dev/null 2>&1 || skip "$tool is not installed (apt-get install $package qemu-user-static debootstrap)"
 done
 [ "$(id -u)" = 0 ] || skip "debootstrap needs root"
 mkdir -p "$dir"
@@ -29,20 +37,20 @@ if [ ! -d "$root" ]; then
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Origin: Debian' 2> /dev/null | head -n 1)
     [ -n "$mirror" ] || skip "apt has no archive of Debian's bookworm here"
     rm -rf "$dir/packages" "$root.new"
-    debootstrap --arch=arm64 --foreign --variant=minbase \
+    debootstrap --arch=$debian --foreign --variant=minbase \
         --include=libc6-dev,liblz4-dev,libzstd-dev,libjansson-dev,nettle-dev,libseccomp-dev,libarchive-dev,libsqlite3-dev,check,python3-cffi-backend,python3-pycparser \
         bookworm "$dir/packages" "$mirror" > "$dir/debootstrap.log" 2>&1 || skip "the package archive is not reached: $(tail -n 1 "$dir/debootstrap.log")"
     mkdir "$root.new"
     for package in "$dir"/packages/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$root.new"; done
-    for top in "$root.new"/*; do case ${top##*/} in lib | usr) ;; *) rm -rf "$top" ;; esac; done
+    for top in "$root.new"/*; do case ${top##*/} in lib | lib64 | usr) ;; *) rm -rf "$top" ;; esac; done
     mv "$root.new" "$root"
 fi
-run="qemu-aarch64-static -L $root"
-export PKG_CONFIG_LIBDIR="$root/usr/lib/aarch64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
-cc="aarch64-linux-gnu-gcc --sysroot=$root"
+run="qemu-$machine-static -L $root"
+export PKG_CONFIG_LIBDIR="$root/usr/lib/$(ls "$root/usr/lib" | grep -- '-linux-gnu$' | head -n 1)/pkgconfig:$root/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
+cc="$triple-gcc --sysroot=$root"
 make -C "$tree" --no-print-directory BUILD="$dir/build" CC="$cc" RUN="$run" WERROR=1 -j"$(nproc)" all tests-build > "$dir/log" 2>&1 ||
     { tail -n 20 "$dir/log"; fail "the build"; }
-echo "check-aarch64: built without a warning"
+echo "check-$machine: built without a warning"
 
 # Who starts no program.
 good=0
@@ -53,27 +61,29 @@ for suite in base bytes codec cubin format host intake io link scan target; do
     count=$(sed -n 's/^\([0-9]*\) passed, 0 failed.*/\1/p' "$dir/log")
     good=$((good + count))
 done
-echo "check-aarch64: $good unit tests passed"
+echo "check-$machine: $good unit tests passed"
 
 printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$run" "$dir/build/cuvet" > "$dir/cuvet"
 chmod 755 "$dir/cuvet"
 for corpus in samples hostile legal; do
     for command in scan list; do
-        for machine in "$dir" "$build"; do
-            "$machine/cuvet" $command --no-sandbox --format=ndjson "corpus/$corpus"/* > "$machine/answers.ndjson" 2> /dev/null || true
+        for one in "$dir" "$build"; do
+            "$one/cuvet" $command --no-sandbox --format=ndjson "corpus/$corpus"/* > "$one/answers.ndjson" 2> /dev/null || true
         done
         cmp "$dir/answers.ndjson" "$build/answers.ndjson" || fail "$command says something else of corpus/$corpus"
         [ -s "$dir/answers.ndjson" ] || fail "$command says nothing of corpus/$corpus"
         good=$((good + 1))
-        echo "check-aarch64: $command: $(wc -l < "$dir/answers.ndjson") records of corpus/$corpus, the same on both machines"
+        echo "check-$machine: $command: $(wc -l < "$dir/answers.ndjson") records of corpus/$corpus, the same on both machines"
     done
 done
 for script in golden finalize select; do
     CUVET=$dir/cuvet CV_BUILD=$dir/build "$python" "tests/cli/test_$script.py" > "$dir/log" 2>&1 || { tail -n 20 "$dir/log"; fail "test_$script"; }
     count=$(sed -n 's/^\([0-9]*\) passed, 0 failed.*/\1/p' "$dir/log")
     good=$((good + count))
-    echo "check-aarch64: test_$script: $count passed"
+    echo "check-$machine: test_$script: $count passed"
 done
+
+[ "$machine" = aarch64 ] || { echo "$good passed, 0 failed, 0 skipped"; exit 0; }
 
 # The wheel. What runs the build is this machine's Python, which is told for which one it works.
 tools=$build/python/tools/bin

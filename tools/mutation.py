@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One small change of a source at a time: do the tests notice?
+
+  mutation.py [--sample N] [--seed S] [--jobs N] [--least PERCENT] [--list] DIRECTORY_OR_FILE ...
+
+Comparisons, conditions, numbers, operators and statements of the functions in these sources (src/bytes, src/format/tlv ...)
+are changed, each in a copy: the tree stays what it is. A change after which the compiler writes the same object, optimized, is no
+change and is left out; one that is not C is as well. The rest is linked with the unit tests of its layer, and, where those pass, with
+the tests of all other layers and with the command, which then has to give every hostile sample its rule and every good one
+none (tools/corpus/hostile.py). A test that fails, or takes longer than it may, has noticed. What nobody notices is printed
+with its line: a missing test, or code that does not matter.
+
+Needs the tree built (make all tests-build), and libclang's Python package (python3-clang of Debian, libclang of PyPI), which says
+where the functions and their expressions are; ends with 77 without it. Exits with 1 where less than --least of 100 are noticed.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fcntl
+import glob
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+", "*": "/",
+             "/": "*", "%": "*", "&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "|=": "&=",
+             "&=": "|=", "<<=": ">>=", ">>=": "<<=", "^=": "|="}
+NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)$")
+NOTES = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+SECONDS = 120  # of one test program
+PROCESSOR_SECONDS = 20  # of each of its processes; the slowest takes three
+MUTE = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+
+Mutant = collections.namedtuple("Mutant", "path start end text what")
+
+
+def need_clang():
+    try:
+        import clang.cindex
+        clang.cindex.Index.create()
+    except Exception as why:  # not installed, or without its library
+        print("SKIPPED: needs libclang's Python package: %s" % why)
+        sys.exit(77)
+    return clang.cindex
+
+
+# ---- which changes there are ----
+
+class Finder:
+    """Changes of one file. Places are bytes; what comes out of a macro is left alone."""
+
+    def __init__(self, cindex, path, flags):
+        self.kinds, self.path, self.found = cindex.CursorKind, path, []
+        with open(path, "rb") as h:
+            self.data = h.read()
+        source, unsaved = path, None
+        if path.endswith(".h"):  # as somebody includes it
+            source = path + ".c"
+            unsaved = [(source, '#include "%s"\n' % os.path.relpath(path, "src"))]
+        unit = cindex.Index.create().parse(source, args=flags, unsaved_files=unsaved)
+        for cursor in unit.cursor.walk_preorder():
+            where = cursor.location.file
+            if where and os.path.normpath(where.name) == path and cursor.kind == self.kinds.FUNCTION_DECL and cursor.is_definition():
+                self.function(cursor)
+
+    def span(self, cursor):
+        return cursor.extent.start.offset, cursor.extent.end.offset
+
+    def text(self, start, end):
+        return self.data[start:end].decode("utf-8", "replace")
+
+    def add(self, start, end, text, what):
+        if start < end:
+            self.found.append(Mutant(self.path, start, end, text, what))
+
+    def function(self, cursor):
+        for token in cursor.get_tokens():
+            if token.spelling in ("true", "false"):
+                self.add(*self.span(token), "false" if token.spelling == "true" else "true", "truth")
+        self.inside(cursor)
+
+    def inside(self, cursor):
+        for child in cursor.get_children():
+            self.one(child, cursor)
+            self.inside(child)
+
+    def one(self, cursor, parent):
+        kinds, (start, end) = self.kinds, self.span(cursor)
+        children = list(cursor.get_children())
+        if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR) and len(children) == 2:
+            self.operator(children)
+        if cursor.kind in (kinds.IF_STMT, kinds.WHILE_STMT, kinds.CONDITIONAL_OPERATOR) and children:
+            self.condition(children[0])
+        if cursor.kind == kinds.INTEGER_LITERAL:
+            number = NUMBER.match(self.text(start, end))
+            if number:
+                self.add(start, end, "%d%s" % (int(number[1], 0) + 1, number[2]), "number")
+        if cursor.kind == kinds.UNARY_OPERATOR and self.text(start, end).startswith("!"):
+            self.add(start, start + 1, "", "not")
+        if parent.kind in (kinds.COMPOUND_STMT, kinds.IF_STMT) and self.text(end, end + 1) == ";" and cursor.kind in (
+                kinds.CALL_EXPR, kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.UNARY_OPERATOR):
+            self.add(start, end, "(void)0", "statement")
+
+    def operator(self, children):
+        start, end = children[0].extent.end.offset, children[1].extent.start.offset
+        between = NOTES.sub(lambda note: " " * len(note[0].encode()), self.text(start, end))
+        word = between.strip().strip("()").strip()
+        if word in OPERATORS and start < end:
+            at = start + len(between[:between.index(word)].encode())
+            self.add(at, at + len(word), OPERATORS[word], "operator")
+
+    def condition(self, cursor):
+        start, end = self.span(cursor)
+        self.add(start, end, "!(%s)" % self.text(start, end), "condition")
+
+
+def sources(places):
+    for place in places:
+        place = os.path.relpath(os.path.abspath(place), ROOT)
+        files = [place] if os.path.isfile(place) else sorted(glob.glob(os.path.join(place, "**", "*.[ch]"), recursive=True))
+        if not files:
+            sys.exit("mutation.py: %s: no sources" % place)
+        yield from files
+
+
+# ---- what notices them ----
+
+class Tests:
+    """How test programs and the command are linked, with an object in front of the library that has the same functions."""
+
+    def __init__(self, build, scratch):
+        self.build, self.scratch = build, scratch
+        with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as h:
+            self.commands = {row["file"]: shlex.split(row["command"]) for row in json.load(h)}
+        self.libs = shlex.split(subprocess.run(["pkg-config", "--libs", "check"], stdout=subprocess.PIPE, text=True, check=True).stdout)
+        self.libs += ["-lm", "-lrt", "-llz4", "-lzstd", "-pthread"]
+        self.layers = sorted(os.path.basename(p) for p in glob.glob("tests/unit/*"))
+        self.command = self.link_of_command()
+
+    def link_of_command(self):
+        said = subprocess.run(["make", "-n", "Q=", "BUILD=" + self.build, "-W", "cli/main.c", os.path.join(self.build, "cuvet")],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        for line in said.splitlines():
+            words = line.split()
+            if "-o" in words and words[words.index("-o") + 1].endswith("/cuvet"):
+                return words
+        sys.exit("mutation.py: make says no way to link the command")
+
+    def compile_words(self, path):
+        """compiler and flags, without source and output"""
+        words = list(self.commands[path])
+        at = words.index("-c")
+        return [w for w in words[:at] if w not in ("-O2", "-g")]
+
+    def layer(self, path):
+        parts = path.split(os.sep)
+        return parts[1] if parts[0] == "src" and parts[1] in self.layers else None
+
+    def objects(self, layer):
+        return [os.path.join(self.build, "obj", p[:-2] + ".o") for p in
+                sorted(glob.glob("tests/unit/%s/*.c" % layer) + glob.glob("tests/support/*.c"))]
+
+    def link_unit(self, layer, objects, out, replaced=None):
+        runner = os.path.join(self.scratch, "runner-%s.o" % layer)
+        with open(runner + ".lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(runner):
+                subprocess.run(["cc", "-Iinclude", "-c", os.path.join(self.build, "tests", "unit_%s.c" % layer), "-o", runner], check=True)
+        mine = [(replaced or {}).get(o, o) for o in self.objects(layer)]
+        trap = [] if any(o.endswith("trap.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
+        return subprocess.run(["cc", "-o", out, runner, *mine, *trap, *objects, os.path.join(self.build, "libcuvet.a"), *self.libs],
+                              check=False, **MUTE).returncode == 0
+
+    def link_command(self, objects, out):
+        words = list(self.command)
+        words[words.index("-o") + 1] = out
+        first = next(i for i, w in enumerate(words) if w.endswith(".o"))
+        return subprocess.run(words[:first] + objects + words[first:], check=False, **MUTE).returncode == 0
+
+
+def limit():
+    """Check gives each test a group of its own, which killing the program would leave behind."""
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def passes(argv, folder):
+    """False: it failed, or was too slow"""
+    with subprocess.Popen(argv, env=dict(os.environ, CV_TMP=folder, TMPDIR=folder), start_new_session=True, preexec_fn=limit,
+                          **MUTE) as child:
+        try:
+            return child.wait(SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            return False
+
+
+class Trial:
+    """One mutant, in a folder of its own."""
+
+    def __init__(self, tests, mutant):
+        self.tests, self.mutant = tests, mutant
+        self.folder = tempfile.mkdtemp(dir=tests.scratch)
+        with open(mutant.path, "rb") as h:
+            data = h.read()
+        self.data = data[:mutant.start] + mutant.text.encode() + data[mutant.end:]
+
+    def compile(self, path, out, extra):
+        source = path
+        if path == self.mutant.path:
+            source = os.path.join(self.folder, "src", path)
+            extra = [*extra, "-I" + os.path.dirname(path)]
+        words = self.tests.compile_words(path)
+        return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-c", source, "-o", out], check=False, **MUTE).returncode == 0
+
+    def write(self, data):
+        path = os.path.join(self.folder, "src", self.mutant.path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as h:
+            h.write(data)
+
+    def users(self):
+        """Of a header: the sources of its directory and of its layer's tests, which are compiled anew; the rest of the library keeps
+        the code that it has."""
+        layer = self.tests.layer(self.mutant.path)
+        near = sorted(glob.glob(os.path.join(os.path.dirname(self.mutant.path), "*.c")))
+        return [p for p in near + sorted(glob.glob("tests/unit/%s/*.c" % layer)) if p in self.tests.commands]
+
+    def build(self, label):
+        """The objects with the change; None: it is no C."""
+        files = self.users() if self.mutant.path.endswith(".h") else [self.mutant.path]
+        extra = ["-I" + os.path.join(self.folder, "src", "src")] if self.mutant.path.endswith(".h") else []
+        objects = {}
+        for path in files:
+            out = os.path.join(self.folder, label + "-" + path.replace(os.sep, "-")[:-2] + ".o")
+            if not self.compile(path, out, extra):
+                return None
+            objects[path] = out
+        return objects
+
+    @staticmethod
+    def digest(objects):
+        sums = hashlib.sha256()
+        for path in sorted(objects):
+            with open(objects[path], "rb") as h:
+                sums.update(h.read())
+        return sums.digest()
+
+    def run(self):
+        """ "no C", "same", "noticed by ..." or "missed" """
+        try:
+            with open(self.mutant.path, "rb") as h:
+                self.write(h.read())
+            plain = self.digest(self.build("plain"))
+            self.write(self.data)
+            objects = self.build("plain")
+            if objects is None:
+                return "no C"
+            if self.digest(objects) == plain:
+                return "same"
+            return self.ask(objects)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, objects):
+        own = self.tests.layer(self.mutant.path)
+        library = [o for p, o in objects.items() if p.startswith("src")]
+        replaced = {os.path.join(self.tests.build, "obj", p[:-2] + ".o"): o for p, o in objects.items() if p.startswith("tests")}
+        order = ["codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target"]
+        for layer in [own] + [name for name in order if name != own]:
+            out = os.path.join(self.folder, "unit_" + layer)
+            if self.tests.link_unit(layer, library, out, replaced if layer == own else None) and not passes([out], self.folder):
+                return "noticed by unit_" + layer
+        out = os.path.join(self.folder, "cuvet")
+        if not self.tests.link_command(library, out):
+            return "no C"
+        if not passes([sys.executable, "tools/corpus/hostile.py", "--scan", out], self.folder):
+            return "noticed by hostile"
+        return "missed"
+
+
+def line_of(mutant):
+    with open(mutant.path, "rb") as h:
+        data = h.read()
+    number = data.count(b"\n", 0, mutant.start) + 1
+    return "%s:%d: %s: %s -> %s" % (mutant.path, number, mutant.what, data[mutant.start:mutant.end].decode().split("\n")[0],
+                                    mutant.text.split("\n")[0] or "nothing")
+
+
+def report(results):
+    """Prints a table by directory; how many of 100 were noticed."""
+    rows = collections.defaultdict(collections.Counter)
+    for mutant, answer in results:
+        rows[os.path.dirname(mutant.path)][answer if answer in ("no C", "same", "missed") else "noticed"] += 1
+    print("%-24s %8s %8s %8s %8s" % ("directory", "changes", "noticed", "missed", "of 100"))
+    for name in sorted(rows) + ["all"]:
+        row = rows[name] if name != "all" else sum(rows.values(), collections.Counter())
+        asked = row["noticed"] + row["missed"]
+        print("%-24s %8d %8d %8d %8.1f" % (name, asked, row["noticed"], row["missed"], 100 * row["noticed"] / max(asked, 1)))
+    print("left out: %d that change no object, %d that are no C" % (row["same"], row["no C"]))
+    return 100 * row["noticed"] / max(asked, 1)
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("places", nargs="+")
+    ap.add_argument("--build", default="build")
+    ap.add_argument("--sample", type=int, help="so many of all changes, chosen by --seed")
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--least", type=float, default=95)
+    ap.add_argument("--list", action="store_true", help="print the changes, try none")
+    args = ap.parse_args()
+
+    os.chdir(ROOT)
+    cindex = need_clang()
+    with tempfile.TemporaryDirectory(prefix="cuvet-mutation-") as scratch:
+        tests = Tests(args.build, scratch)
+        mutants = []
+        for path in sources(args.places):
+            like = path if path in tests.commands else "src/bytes/span.c"
+            flags = [w for w in tests.compile_words(like)[1:] if w.startswith(("-D", "-I", "-std"))]
+            mutants += Finder(cindex, path, [*flags, "-I" + os.path.join(args.build, "gen")]).found
+        mutants = sorted(set(mutants))
+        if args.sample and args.sample < len(mutants):
+            mutants = sorted(random.Random(args.seed).sample(mutants, args.sample))
+        if args.list:
+            print("\n".join(map(line_of, mutants)))
+            return 0
+        results = []
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for mutant, answer in zip(mutants, pool.map(lambda m: Trial(tests, m).run(), mutants)):
+                results.append((mutant, answer))
+                if answer == "missed":
+                    print("missed: " + line_of(mutant), flush=True)
+        return 0 if report(results) >= args.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
