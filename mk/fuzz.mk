@@ -120,3 +120,7 @@ check-ossfuzz: ## oss-fuzz/build.sh in a clean copy, then what OSS-Fuzz asks of 
 fuzz-blockers: ## what no committed input of a target reaches, and where the ways there end (WRITE=1: docs/evidence/blockers.md)
 	@$(SUBMAKE) MODE=cov BUILD=$(BUILD)/cov replay-build
 	@$(PYTHON) tools/blockers --build $(BUILD)/cov --jobs $(JOBS) $(if $(WRITE),--write)
+
+.PHONY: check-campaign
+check-campaign: ## a campaign that is killed, begun again and merged loses nothing; after fuzz-engines (CAMPAIGN_ARGS=--seconds=60)
+	@$(PYTHON) tools/check_campaign --build $(BUILD) $(CAMPAIGN_ARGS)
