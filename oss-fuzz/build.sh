@@ -27,10 +27,11 @@ plain() {
         case $word in -fsanitize=fuzzer*|-fsanitize-coverage=*|-fprofile-instr-generate|-fcoverage-mapping) ;; *) printf '%s ' "$word" ;; esac
     done
 }
-codec() { # name, file of the archive
-    make -C "$SRC/$1/lib" -j"$jobs" CC="$CC" CFLAGS="$(plain "$CFLAGS") -fPIC" "$2" > "$deps/$1.log" 2>&1 || { tail -40 "$deps/$1.log"; exit 1; }
-    cp "$SRC/$1/lib/$2" "$deps/lib/"
-    cp "$SRC/$1/lib/"*.h "$deps/include/"
+codec() { # name, file of the archive, variables of its make
+    name=$1 archive=$2; shift 2
+    make -C "$SRC/$name/lib" -j"$jobs" CC="$CC" CFLAGS="$(plain "$CFLAGS") -fPIC" "$@" "$archive" > "$deps/$name.log" 2>&1 || { tail -40 "$deps/$name.log"; exit 1; }
+    cp "$SRC/$name/lib/$archive" "$deps/lib/"
+    cp "$SRC/$name/lib/"*.h "$deps/include/"
 }
 logged() { # name, command...: what it says is shown when it fails
     log=$deps/$1.log; shift
@@ -43,7 +44,7 @@ if [ -d "$SRC/lz4" ] && [ -d "$SRC/zstd" ] && [ -d "$SRC/jansson" ] && [ -d "$SR
         rm -rf "$deps"
         mkdir -p "$deps/lib" "$deps/include" "$deps/jansson" "$deps/nettle"
         codec lz4 liblz4.a
-        codec zstd libzstd.a
+        codec zstd libzstd.a ZSTD_LIB_DICTBUILDER=0 ZSTD_LIB_DEPRECATED=0 ZSTD_LEGACY_SUPPORT=0
         (cd "$deps/jansson" && logged jansson cmake "$SRC/jansson" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$(plain "$CFLAGS")" \
             -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON -DJANSSON_EXAMPLES=OFF)
         logged jansson make -C "$deps/jansson" -j"$jobs" install
