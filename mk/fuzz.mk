@@ -92,9 +92,16 @@ fuzz-engines:
 	    AFL_QUIET=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl fuzzers-build; \
 	else echo "SKIPPED: AFL++ builds, afl-clang-fast is not installed"; fi
 
+# For secondaries of AFL++: the structured mutators, without what an engine counts.
+$(BUILD)/afl/mutator.so: fuzz/engine/afl_mutator.c $(wildcard fuzz/mutate*.[ch])
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CV_BASE) -O2 -shared -Iinclude -Isrc -Ispec -Ifuzz -MMD -MF $@.d -o $@ $(filter %.c,$^) -llz4 -lzstd
+
 fuzz-all: fuzz-engines ## build every fuzz target for libFuzzer, AFL++ (with and without CMPLOG) and replay
 	@if command -v afl-clang-fast > /dev/null; then \
-	    AFL_QUIET=1 AFL_LLVM_CMPLOG=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl-cmplog fuzzers-build; fi
+	    AFL_QUIET=1 AFL_LLVM_CMPLOG=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl-cmplog fuzzers-build; \
+	    $(SUBMAKE) $(BUILD)/afl/mutator.so; fi
 
 fuzz-%: ## build and run one target under libFuzzer (FUZZ_SECONDS=60, FUZZ_ARGS=...)
 	@test -f fuzz/target_$*.c || { echo "no fuzz/target_$*.c; targets: $(FUZZ_NAMES)"; exit 2; }
