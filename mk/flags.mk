@@ -5,6 +5,15 @@
 
 SRCDIR := $(CURDIR)
 
+# Paths of this machine never reach an object file: sources are named relative to the root, the rest is mapped.
+CV_MAP     := -ffile-prefix-map=$(SRCDIR)=. -ffile-prefix-map=$(abspath $(BUILD))=build
+
+# The newest clang: sanitizers want it.
+SAN_CC     := $(firstword $(foreach c,clang-16 clang-15 clang-14 clang,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+# Fuzzing of our own (fuzz-<target>, campaign): -O2, executions per second are what a campaign is paid in.
+FUZZ_OURS  := -O2 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined,float-divide-by-zero,local-bounds -fno-sanitize-recover=all
+FUZZ_CXX    = $(subst clang,clang++,$(SAN_CC))
+
 # A mode (asan, int, tsan, cov, afl ...) brings its own compiler and flags; release brings the hardened ones.
 ifneq ($(MODE),release)
 include sanitizers/$(MODE).mk
@@ -43,8 +52,6 @@ ifeq ($(WERROR),1)
 CV_WERROR  := -Werror
 endif
 
-# Paths of this machine never reach an object file: sources are named relative to the root, the rest is mapped.
-CV_MAP     := -ffile-prefix-map=$(SRCDIR)=. -ffile-prefix-map=$(abspath $(BUILD))=build
 CV_DEFS    := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DCV_VERSION='"$(VERSION)"'
 CV_BASE     = -std=c11 -pedantic -fPIC -fvisibility=hidden -fno-common -fno-strict-overflow \
               -fno-delete-null-pointer-checks -pthread $(CV_MAP) $(CV_DEFS) -MMD -MP
@@ -60,6 +67,7 @@ TEST_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAG
 FUZZ_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAGS) -Iinclude -Isrc -Ispec -Ifuzz
 
 comma      := ,
+space      := $(subst ,, )
 LIB_LIBS   := -llz4 -lzstd -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
 CLI_LIBS   := -ldl

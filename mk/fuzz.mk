@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Fuzz targets. fuzz/target_<name>.c defines cv_fuzz_<name>(); the same function is linked three times: with libFuzzer
-# (MODE=libfuzzer), with AFL++'s persistent driver (MODE=afl) and with the plain replay driver (any mode).
+# (MODE=libfuzzer, or an engine of somebody else: MODE=engine), with AFL++'s persistent driver (MODE=afl) and with the plain
+# replay driver (any mode).
 
 .PHONY: replay-build fuzzers-build fuzz-all
 
 # jansson and nettle, which `image`, `policy`, `print` and `serve` need, are not built with MSan: what they write would be taken for what nobody wrote.
-FUZZ_NAMES   := $(filter-out $(if $(filter msan,$(MODE)),image policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
+# FUZZ_WITHOUT: more names that are left out. FUZZ_ONLY: no others.
+FUZZ_NAMES   := $(filter-out $(FUZZ_WITHOUT) $(if $(filter msan,$(MODE)),image policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
+ifneq ($(FUZZ_ONLY),)
+FUZZ_NAMES   := $(filter $(FUZZ_ONLY),$(FUZZ_NAMES))
+endif
 FUZZ_COMMON  := $(sort $(filter-out fuzz/target_%,$(wildcard fuzz/*.c)))
 FUZZ_COMMON_OBJS := $(FUZZ_COMMON:%.c=$(BUILD)/obj/%.o)
 
@@ -34,6 +39,19 @@ FUZZ_MORE_serve := $(WORKER_LIB_OBJS)
 $(foreach t,known policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
 FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 
+# For an engine that runs elsewhere: what the machine there has not is in the target. FUZZ_LIBS=shared: no, it has it.
+ifneq ($(FUZZ_LINKED),)
+FUZZ_LD       = $(CXX) $(MODE_FLAGS) $(CXXFLAGS) $(LDFLAGS)
+FUZZ_END      = $(if $(filter fuzz,$(1)),$(LIB_FUZZING_ENGINE)) -Wl,-Bstatic -ljansson -lnettle -llz4 -lzstd -Wl,-Bdynamic -pthread -ldl
+FUZZ_LOADED  := $(BUILD)/obj/fuzz/engine/linked.o
+$(FUZZ_LOADED): FUZZ_CFLAGS += -Icli
+else
+FUZZ_LD       = $(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS)
+FUZZ_END      = $(LIB_LIBS) $(FUZZ_LIBS_$(2))
+FUZZ_LOADED  := $(BUILD)/obj/cli/loaded.o
+endif
+fuzz_cli      = $(foreach f,$(FUZZ_CLI_$(1)),$(if $(filter loaded,$(f)),$(FUZZ_LOADED),$(BUILD)/obj/cli/$(f).o))
+
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary
 define fuzz_rule
 $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
@@ -41,10 +59,10 @@ $(BUILD)/obj/fuzz/engine/$(2)-$(1).o: fuzz/engine/$(2).c $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(FUZZ_CFLAGS) -DCV_FUZZ_ENTRY=cv_fuzz_$(1) '-DCV_FUZZ_NAME="$(1)"' -c $$< -o $$@
 $(BUILD)/$(3)/$(1): $(BUILD)/obj/fuzz/engine/$(2)-$(1).o $(BUILD)/obj/fuzz/target_$(1).o \
-                    $(FUZZ_COMMON_OBJS) $(FUZZ_CLI_$(1):%=$(BUILD)/obj/cli/%.o) $(FUZZ_MORE_$(1)) $(BUILD)/libcuvet.a
+                    $(FUZZ_COMMON_OBJS) $(call fuzz_cli,$(1)) $(FUZZ_MORE_$(1)) $(BUILD)/libcuvet.a
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS) $$(FUZZ_LIBS_$(1))
+	$$(Q)$$(FUZZ_LD) -o $$@ $$^ $$(call FUZZ_END,$(3),$(1))
 -include $(BUILD)/obj/fuzz/engine/$(2)-$(1).d $(BUILD)/obj/fuzz/target_$(1).d
 endef
 $(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),replay,replay)))
@@ -54,21 +72,40 @@ $(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),entry,fuzz)))
 replay-build:  $(FUZZ_NAMES:%=$(BUILD)/replay/%)
 fuzzers-build: $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
 
+# oss-fuzz/build.sh ends here.
+.PHONY: fuzz-install
+FUZZ_BUILT    = $(if $(strip $(LIB_FUZZING_ENGINE)),fuzz,replay)
+fuzz-install: $(FUZZ_NAMES:%=$(BUILD)/$(FUZZ_BUILT)/%)
+	@test -n "$(OUT)" || { echo "fuzz-install: OUT=folder is needed; oss-fuzz/build.sh says what else"; exit 2; }
+	@$(PYTHON) tools/fuzz_layout.py --source $(BUILD)/$(FUZZ_BUILT) --out $(OUT) $(FUZZ_NAMES)
+
+# libFuzzer by the script that others run: $(1) are more words for its environment.
+our_engine    = MAKEFLAGS= SRC=$(abspath $(BUILD))/libfuzzer/src WORK=$(abspath $(BUILD))/libfuzzer OUT=$(abspath $(BUILD))/libfuzzer/out CV_FUZZ_BUILD=$(abspath $(BUILD))/libfuzzer \
+    CC=$(SAN_CC) CXX=$(FUZZ_CXX) CFLAGS='$(FUZZ_OURS)' CXXFLAGS='$(FUZZ_OURS)' SANITIZER=address LIB_FUZZING_ENGINE=-fsanitize=fuzzer \
+    JOBS=$(JOBS) CV_FUZZ_PLANTED=1 $(1) sh oss-fuzz/build.sh
+
 .PHONY: fuzz-engines
 fuzz-engines:
-	@$(SUBMAKE) MODE=libfuzzer BUILD=$(BUILD)/libfuzzer fuzzers-build
+	@$(call our_engine)
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
 	@if command -v afl-clang-fast > /dev/null; then \
 	    AFL_QUIET=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl fuzzers-build; \
 	else echo "SKIPPED: AFL++ builds, afl-clang-fast is not installed"; fi
 
+# For secondaries of AFL++: the structured mutators, without what an engine counts.
+$(BUILD)/afl/mutator.so: fuzz/engine/afl_mutator.c $(wildcard fuzz/mutate*.[ch])
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CV_BASE) -O2 -shared -Iinclude -Isrc -Ispec -Ifuzz -MMD -MF $@.d -o $@ $(filter %.c,$^) -llz4 -lzstd
+
 fuzz-all: fuzz-engines ## build every fuzz target for libFuzzer, AFL++ (with and without CMPLOG) and replay
 	@if command -v afl-clang-fast > /dev/null; then \
-	    AFL_QUIET=1 AFL_LLVM_CMPLOG=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl-cmplog fuzzers-build; fi
+	    AFL_QUIET=1 AFL_LLVM_CMPLOG=1 $(SUBMAKE) MODE=afl BUILD=$(BUILD)/afl-cmplog fuzzers-build; \
+	    $(SUBMAKE) $(BUILD)/afl/mutator.so; fi
 
 fuzz-%: ## build and run one target under libFuzzer (FUZZ_SECONDS=60, FUZZ_ARGS=...)
 	@test -f fuzz/target_$*.c || { echo "no fuzz/target_$*.c; targets: $(FUZZ_NAMES)"; exit 2; }
-	@$(SUBMAKE) MODE=libfuzzer BUILD=$(BUILD)/libfuzzer $(BUILD)/libfuzzer/fuzz/$*
+	@$(call our_engine,FUZZ_ONLY=$*)
 	@$(PYTHON) tools/campaign --build $(BUILD) --one $* --seconds $(or $(FUZZ_SECONDS),60) $(FUZZ_ARGS)
 
 .PHONY: campaign fuzz-smoke
@@ -78,3 +115,19 @@ campaign: fuzz-all ## HOURS=h: all fuzz targets in rotation on two cores, resuma
 # Two seconds a target are no time for CMPLOG: it is for campaigns.
 fuzz-smoke: fuzz-engines ## about a minute: the planted bug by both engines, then every target for a moment
 	@$(PYTHON) tools/campaign --build $(BUILD) --smoke $(CAMPAIGN_ARGS)
+	@$(PYTHON) tools/check_ossfuzz --layout $(BUILD)/libfuzzer/out --no-runs
+
+# Each configuration is a whole build in a clean copy. The first is the one of check-full.
+OSSFUZZ ?= $(if $(CV_FULL),libfuzzer/address,libfuzzer/address libfuzzer/undefined libfuzzer/memory libfuzzer/coverage none/address afl/none)
+.PHONY: check-ossfuzz
+check-ossfuzz: ## oss-fuzz/build.sh in a clean copy, then what OSS-Fuzz asks of its result (OSSFUZZ="engine/sanitizer ...", OSSFUZZ_ARGS)
+	@$(PYTHON) tools/check_ossfuzz --configs $(subst $(space),$(comma),$(strip $(OSSFUZZ))) --jobs $(JOBS) $(OSSFUZZ_ARGS)
+
+.PHONY: fuzz-blockers
+fuzz-blockers: ## what no committed input of a target reaches, and where the ways there end (WRITE=1: docs/evidence/blockers.md)
+	@$(SUBMAKE) MODE=cov BUILD=$(BUILD)/cov replay-build
+	@$(PYTHON) tools/blockers --build $(BUILD)/cov --jobs $(JOBS) $(if $(WRITE),--write)
+
+.PHONY: check-campaign
+check-campaign: ## a campaign that is killed, begun again and merged loses nothing; after fuzz-engines (CAMPAIGN_ARGS=--seconds=60)
+	@$(PYTHON) tools/check_campaign --build $(BUILD) $(CAMPAIGN_ARGS)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# libFuzzer with ASan and UBSan (make fuzz-<target>). -O2: executions per second are what a campaign is paid in.
+# libFuzzer with ASan and UBSan, by hand: the objects that oss-fuzz/build.sh makes with our flags (mk/fuzz.mk: FUZZ_OURS).
 include sanitizers/common.mk
 MODE_CC    := $(SAN_CC)
-CFLAGS     ?= -O2 -g
-MODE_FLAGS := -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined,float-divide-by-zero,local-bounds \
-              -fno-sanitize-recover=all $(SAN_DEFS)
-MODE_LINK  := -fsanitize=fuzzer,address,undefined
+CXX        := $(FUZZ_CXX)
+CFLAGS     ?= $(FUZZ_OURS)
+LIB_FUZZING_ENGINE ?= -fsanitize=fuzzer
+include sanitizers/engine.mk

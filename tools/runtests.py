@@ -18,6 +18,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import packed  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
@@ -25,7 +28,7 @@ SCRIPT_DIRS = ("cli", "hostile", "differential")
 SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
 OTHER_ROOTS = ("tests/device/",)  # no job here reads it
 # What the replay of one target reads, and the unit tests of one room.
-OWN_FILES = re.compile(r"fuzz/target_(\w+)\.c$|corpus/(\w+)/(?:grown|regress)/|tests/unit/(\w+)/")
+OWN_FILES = re.compile(r"fuzz/target_(\w+)\.c$|corpus/(\w+)/(?:grown\.pack$|regress/)|tests/unit/(\w+)/")
 SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
@@ -290,10 +293,12 @@ def replay_jobs(args):
         return
     names = sorted(os.listdir(args.replay)) if os.path.isdir(args.replay) else []
     for name in names:
-        dirs = [os.path.join(ROOT, "corpus", name, s) for s in ("seed", "grown", "regress")]
+        dirs = [os.path.join(ROOT, "corpus", name, s) for s in ("seed", "regress")]
+        grown = os.path.join(ROOT, "corpus", name, "grown.pack")
         if name == "scan":
             dirs += [os.path.join(ROOT, "corpus", s) for s in SHARED_CORPORA]
         files = [f for d in dirs for f in files_under(d)]
+        files += [grown] if os.path.exists(grown) else []
         if not files:
             yield Job("replay/" + name, ["sh", "-c", "echo no corpus for this target; exit %d" % SKIP])
             continue
@@ -302,7 +307,8 @@ def replay_jobs(args):
         for i in range(0, len(files), size):
             part = files[i:i + size]
             label = "replay/" + name + ("" if size == len(files) else "[%d]" % (i // size))
-            yield Job(label, [os.path.join(args.replay, name)] + part, count=len(part), timeout=900)
+            yield Job(label, [os.path.join(args.replay, name)] + part, timeout=900,
+                      count=sum(len(packed.read(f)) if f == grown else 1 for f in part))
 
 
 def example_jobs(args):

@@ -140,7 +140,7 @@ static bool take_number(cli_retelling *retelling, uint64_t *out)
         uint64_t byte = retelling->bytes[retelling->at++];
         uint64_t bits = byte & LOW;
 
-        if (bits << shift >> shift != bits)
+        if (bits > UINT64_MAX >> shift)
             return false;
         value |= bits << shift;
         *out = value;

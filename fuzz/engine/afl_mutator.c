@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The structure-aware mutators as a custom mutator of AFL++ (AFL_CUSTOM_MUTATOR_LIBRARY). Build:
- *   cc -O2 -shared -fPIC -Iinclude -Isrc -Ispec -Ifuzz fuzz/engine/afl_mutator.c fuzz/mutate*.c -llz4 -lzstd
- * -o mutator.so AFL++ goes on with its own stages beside it; the mutator of whole files serves every target,
- * it looks at the bytes. */
+/* The structure-aware mutators as a custom mutator of AFL++ (AFL_CUSTOM_MUTATOR_LIBRARY): `make fuzz-all`
+ * builds it, campaigns give it to every second secondary. AFL++ goes on with its own stages beside it; the
+ * mutator of whole files serves every target, it looks at the bytes. */
 #include <stdlib.h>
 #include <string.h>
 

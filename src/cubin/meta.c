@@ -27,11 +27,12 @@ static void take_tool(cv_cubin *cubin, const cv_note *note, const cv_tkinfo *tki
 static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
 {
     uint32_t i = cv_cubin_first(cubin, CV_ROLE_TKINFO);
-    uint64_t at = cubin->image.off + cv_cubin_sec(cubin, i)->header.off + CV_NOTE_CUINFO_DESC;
     const cv_compat *compat = cubin->compat.len ? &cubin->claims : NULL;
+    uint64_t at;
 
     if (!cubin->suffix_known || cubin->tool_sm == cubin->sm)
         return;
+    at = cubin->image.off + cv_cubin_sec(cubin, i)->header.off + CV_NOTE_CUINFO_DESC;
     if (cubin->abi8 && cv_gen_has(cv_gen_of(cubin->tool_sm), CV_GEN_SAYS_WHERE) &&
         cv_can_finalize(compat, cubin->tool_sm, cubin->sm) == CV_FINAL_OK &&
         cv_can_fastpath(compat, cubin->tool_sm, cubin->sm, true))

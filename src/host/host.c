@@ -193,12 +193,13 @@ static cuvet_status note_use(cv_host_read_ctx *reader, const cv_elf_section *hea
     bool data = header->type == CV_SHT_PROGBITS &&
                 ((header->flags & CV_SHF_EXCLUDE) ||
                  (header->flags & (CV_SHF_ALLOC | CV_SHF_EXECINSTR)) == CV_SHF_ALLOC);
-    cv_host_range here = { reader->base + header->off, reader->base + header->off + header->size,
-                           data ? CV_HOST_DATA : CV_HOST_NO_DATA };
+    cv_host_range here = { .use = data ? CV_HOST_DATA : CV_HOST_NO_DATA };
 
     if (header->type == CV_SHT_NULL || header->type == CV_SHT_NOBITS || header->size == 0 ||
         header->off > reader->size || header->size > reader->size - header->off)
         return CUVET_OK;
+    here.off = reader->base + header->off;
+    here.end = here.off + header->size;
     if (all->count > 0 && extends_range(cv_host_ranges_at(all, all->count - 1), &here))
         return CUVET_OK;
     return cv_host_ranges_push(&reader->ctx->mem, all, here) ? CUVET_OK : cv_nomem(reader->ctx, here.off);

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is given to fuzzers elsewhere: packed corpora, the folder of an engine, descriptions for its services. That a check of such a
+folder finds what it is there for. Targets themselves are built by `make check-ossfuzz`."""
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+from lib_cli import ROOT, Skip, equal, main, read, scratch, test
+
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import fuzz_layout  # noqa: E402
+import fuzzing  # noqa: E402
+import packed  # noqa: E402
+
+BUILD = os.environ.get("CV_BUILD") or os.path.join(ROOT, "build")
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(ROOT, "tools", name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+check_ossfuzz = script("check_ossfuzz")
+
+
+def refused(function, *args):
+    try:
+        function(*args)
+    except (check_ossfuzz.Failure, ValueError, OSError, KeyError, zipfile.BadZipFile) as e:
+        return str(e)
+    raise AssertionError("%s took it" % function.__name__)
+
+
+@test
+def packs_hold_what_was_put_in():
+    path = os.path.join(scratch(), "grown.pack")
+    inputs = [b"", b"\0", b"CVPACK1\n", bytes(range(256)) * 300]
+    packed.write(path, inputs)
+    equal(packed.read(path), inputs, "inputs")
+    equal(packed.read(path + ".none"), [], "no file")
+    whole = read(path)
+    for cut in (4, 9, 11, len(whole) - 1):
+        with open(path, "wb") as f:
+            f.write(whole[:cut])
+        refused(packed.read, path)
+
+
+@test
+def the_replay_driver_reads_packs():
+    driver = next((p for p in (os.path.join(BUILD, *d, "replay", "tlv") for d in ((), ("asan",))) if os.path.exists(p)), None)
+    if not driver:
+        raise Skip("no replay driver is built here")
+    path = os.path.join(scratch(), "x.pack")
+    inputs = [read(p) for p in fuzzing.seeds("tlv")]
+    packed.write(path, inputs)
+    p = subprocess.run([driver, path], capture_output=True, text=True, check=False)
+    equal((p.returncode, p.stdout), (0, "tlv: %d inputs\n" % len(inputs)), "a pack")
+    whole = read(path)
+    for bad in (whole[:-1], whole[:10], b"CVPACK2\n" + whole[8:], whole + b"\xff\xff\xff\xff"):
+        with open(path, "wb") as f:
+            f.write(bad)
+        p = subprocess.run([driver, path], capture_output=True, text=True, check=False)
+        equal((p.returncode, p.stderr), (2, "replay: cannot read %s\n" % path), "a damaged pack")
+
+
+def folder(target="tlv"):
+    source, out = scratch(), scratch()
+    with open(os.path.join(source, target), "wb") as f:
+        f.write(b"no program")
+    fuzz_layout.put(source, out, target)
+    return out, os.path.join(out, fuzzing.PREFIX + target)
+
+
+@test
+def what_an_engine_gets():
+    out, base = folder()
+    again, _ = folder()
+    names = sorted(os.listdir(out))
+    equal(names, ["cuvet_tlv" + end for end in ("", ".dict", ".options", "_seed_corpus.zip")], "files")
+    equal([read(os.path.join(out, n)) for n in names], [read(os.path.join(again, n)) for n in names], "the same bytes each time")
+    assert os.access(base, os.X_OK)
+    assert check_ossfuzz.check_seeds(base, "tlv") >= len({read(p) for p in fuzzing.seeds("tlv")})
+    assert check_ossfuzz.check_dictionary(base + ".dict")
+    flags = check_ossfuzz.check_options(base + ".options", "tlv")
+    assert "-dict=%s.dict" % base in flags and "-max_len=16384" in flags, flags
+
+
+@test
+def every_target_has_seeds_and_a_dictionary():
+    for target in fuzzing.targets():
+        assert fuzzing.inputs(target), target
+        assert check_ossfuzz.check_dictionary(fuzzing.dictionary(target)), target
+
+
+@test
+def a_wherethat_is_not_right_is_complained_of():
+    _, base = folder()
+    with zipfile.ZipFile(base + "_seed_corpus.zip", "a") as z:
+        z.writestr("more", b"not committed")
+    assert "the zip holds" in refused(check_ossfuzz.check_seeds, base, "tlv")
+    with zipfile.ZipFile(base + "_seed_corpus.zip", "w") as z:
+        z.writestr("in/a/folder", b"x")
+    assert "not flat" in refused(check_ossfuzz.check_seeds, base, "tlv")
+    for line in ('"no end', 'x="\\q"', '"\\x1"', "word", '""'):
+        with open(base + ".dict", "w", encoding="ascii") as f:
+            f.write("# a remark\n" + line + "\n")
+        assert "no entry of a dictionary" in refused(check_ossfuzz.check_dictionary, base + ".dict"), line
+    for text in ("[libfuzzer]\nmax_len = many\n", "[libfuzzer]\ndict = other.dict\n", "[asan]\nx = 1\n", "[libfuzzer]\nmax_len = 1\n"):
+        with open(base + ".options", "w", encoding="ascii") as f:
+            f.write(text)
+        refused(check_ossfuzz.check_options, base + ".options", "tlv")
+    refused(check_ossfuzz.check_libraries, base)
+
+
+@test
+def libraries_that_runners_lack():
+    allowed = check_ossfuzz.ALLOWED
+    for name in ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "linux-vdso.so.1", "libgcc_s.so.1"):
+        assert allowed.match(name), name
+    for name in ("libjansson.so.4", "libzstd.so.1", "liblz4.so.1", "libnettle.so.8", "libcuvet.so.0", "libcrypto.so.3"):
+        assert not allowed.match(name), name
+
+
+@test
+def workflows_may_do_little_and_name_versions():
+    where = os.path.join(ROOT, ".github", "workflows")
+    names = sorted(os.listdir(where))
+    equal([n for n in names if n.startswith("cflite_")], ["cflite_%s.yml" % n for n in ("batch", "build", "coverage", "pr", "prune")], "workflows")
+    for name in names:
+        text = read(os.path.join(where, name)).decode()
+        assert re.search(r"^permissions:\n(?:  \w[\w-]*: (?:read|none)\n)+", text, re.M), name + " may write, or all"
+        assert "write" not in re.sub(r"#.*", "", text), name
+        for action in re.findall(r"uses: (\S+)", text):
+            assert re.fullmatch(r"[\w./-]+@v\d[\w.]*", action), action
+        assert "timeout-minutes:" in text, name
+    modes = "".join(re.findall(r"mode: \S+", "".join(read(os.path.join(where, n)).decode() for n in names)))
+    equal(sorted(re.findall(r"mode: ([\w-]+?)(?=mode|$)", modes)), ["batch", "code-change", "coverage", "prune"], "modes")
+
+
+@test
+def images_fetch_by_hash_and_run_our_script():
+    fetched = read(os.path.join(ROOT, "oss-fuzz", "dependencies.sh")).decode()
+    rows = re.findall(r"^get (\w+) ([0-9a-f]{64}) https://\S+$", fetched, re.M)
+    equal([r[0] for r in rows], ["lz4", "zstd", "jansson", "nettle"], "libraries")
+    for name in (".clusterfuzzlite/build.sh", "oss-fuzz/build.sh", "oss-fuzz/dependencies.sh"):
+        assert os.access(os.path.join(ROOT, name), os.X_OK), name
+        subprocess.run(["sh", "-n", os.path.join(ROOT, name)], check=True)
+    assert "oss-fuzz/build.sh" in read(os.path.join(ROOT, ".clusterfuzzlite", "build.sh")).decode()
+
+
+if __name__ == "__main__":
+    main()
