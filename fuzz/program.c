@@ -58,6 +58,27 @@ static void draw_edge(md_program *program, fz_ops *ops)
     }
 }
 
+static uint32_t few(uint8_t value)
+{
+    return 1 + value % 16u;
+}
+static uint32_t many(uint8_t value)
+{
+    return value > 250 ? 0xFFFF : value * 257u; /* sums of which end at, below and above 0xFFFF */
+}
+static uint32_t words(uint8_t value)
+{
+    return value * 4u;
+}
+static uint32_t bits(uint8_t value)
+{
+    return value;
+}
+
+static uint32_t (*const NUMBER[MD_CTAIDZ])(uint8_t) = {
+    [MD_BARRIERS] = few, [MD_MBARRIERS] = many, [MD_SYNC_STACK] = words, [MD_SPARSE] = bits
+};
+
 static void draw_trait(md_program *program, fz_ops *ops)
 {
     uint8_t first = fz_u8(ops), value = fz_u8(ops);
@@ -71,11 +92,7 @@ static void draw_trait(md_program *program, fz_ops *ops)
         return;
     }
     fn->own.has |= MD_BIT(trait);
-    fn->own.value[trait] = trait >= MD_CTAIDZ       ? 1
-                           : trait == MD_BARRIERS   ? 1 + value % 16u
-                           : trait == MD_SYNC_STACK ? value * 4u
-                           : trait == MD_MBARRIERS  ? (value > 250 ? 0xFFFFu : value * 257u)
-                                                    : value;
+    fn->own.value[trait] = trait >= MD_CTAIDZ ? 1 : value < 48 ? 0 : NUMBER[trait](value);
 }
 
 static void draw_variable(md_program *program, unsigned at, fz_ops *ops)

@@ -9,7 +9,7 @@
 /* The symbol that defines a variable. */
 static cv_id definition_of(const cv_link *link, unsigned var)
 {
-    char name[8];
+    char name[16];
 
     (void)snprintf(name, sizeof(name), "s%u", var);
     for (cv_id i = 0; i < link->inputs->isym.count; i++) {

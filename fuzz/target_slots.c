@@ -8,7 +8,7 @@
 
 static cv_id symbol_of(const cv_link *link, unsigned image)
 {
-    char name[8];
+    char name[16];
 
     (void)snprintf(name, sizeof(name), "t%u", image);
     for (cv_id i = 0; i < link->out->osym.count; i++)

@@ -112,7 +112,7 @@ check-planted: ## defects made on purpose in the stages of a link, one at a time
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet
 	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted replay-models
-	@$(PYTHON) tests/planted/planted_targets.py --replay $(BUILD)/planted/replay
+	@$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
 	@sh tools/deps.sh demo

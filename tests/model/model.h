@@ -33,6 +33,8 @@ typedef struct md_usage {
     bool sum_exceeds;   /* of one of them */
 } md_usage;
 
+/* The records of a function that stays, with what is said of those that say nothing. */
+md_traits md_own_of(const md_program *program, const md_reach *reach, unsigned at);
 void md_find_usage(const md_program *program, const md_reach *reach, md_usage *usage);
 
 /* list_sort.c: the sort of the reference linker, which is not stable. second: of equals take that of the
@@ -74,5 +76,14 @@ typedef struct md_slots {
 } md_slots;
 
 void md_find_slots(const md_program *program, const md_reach *reach, md_slots *slots);
+
+/* describe.c: what .nv.info of the output says of each function. */
+typedef struct md_said {
+    md_traits of[MD_FNS];                                     /* records of .nv.info.<f> */
+    uint32_t registers[MD_FNS], frame[MD_FNS], stack[MD_FNS]; /* of .nv.info; stack: of kernels */
+    md_set described;                                         /* functions with code that stays */
+} md_said;
+
+void md_find_said(const md_program *program, const md_reach *reach, const md_usage *usage, md_said *said);
 
 #endif

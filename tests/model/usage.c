@@ -74,7 +74,7 @@ static void take_in(md_traits *all, const md_traits *own)
 
 /* "When one function that stays says which kinds of sparse multiplication it does, those that say nothing get
  * the mask 0x8000." */
-static md_traits own_of(const md_program *program, const md_reach *reach, unsigned at)
+md_traits md_own_of(const md_program *program, const md_reach *reach, unsigned at)
 {
     md_traits own = program->fn[at].own;
 
@@ -103,7 +103,7 @@ static void find_need(const md_program *program, const md_reach *reach, unsigned
 
         if (fn->provided || fn->missing)
             continue;
-        own = own_of(program, reach, i);
+        own = md_own_of(program, reach, i);
         if (from & MD_BIT(i))
             take_in(&need->all, &own);
         if (!(reached & MD_BIT(i)))
