@@ -109,6 +109,7 @@ static void find_need(const md_program *program, const md_reach *reach, unsigned
         if (!(reached & MD_BIT(i)))
             continue;
         path |= fn->own.has & MD_BIT(MD_SYNC_STACK);
+        /* nvlink 13.0.88 leaves those of a kernel with REG_RECONFIG as they are: docs/link.md, not copied. */
         if (fn->registers > need->registers)
             need->registers = fn->registers;
         need->recursive = need->recursive || comes_back(program, reach, i);
