@@ -12,7 +12,7 @@ FUZZ_NAMES   := $(filter-out $(FUZZ_WITHOUT) $(if $(filter msan,$(MODE)),image p
 ifneq ($(FUZZ_ONLY),)
 FUZZ_NAMES   := $(filter $(FUZZ_ONLY),$(FUZZ_NAMES))
 endif
-FUZZ_COMMON  := $(sort $(filter-out fuzz/target_%,$(wildcard fuzz/*.c)))
+FUZZ_COMMON  := $(sort $(filter-out fuzz/target_% fuzz/program%,$(wildcard fuzz/*.c)))
 FUZZ_COMMON_OBJS := $(FUZZ_COMMON:%.c=$(BUILD)/obj/%.o)
 
 $(BUILD)/obj/fuzz/%.o: fuzz/%.c $(FLAGS_STAMP)
@@ -32,6 +32,19 @@ FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
 FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
 $(foreach t,frames image known memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+
+# Targets that compare stages with models (tests/model), on programs that the input chooses.
+MODEL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,tests/model))
+PROGRAM_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard fuzz/program*.c))
+FUZZ_MODELS := describe ledger propagate reach select shared slots
+$(foreach t,$(FUZZ_MODELS),$(eval FUZZ_MORE_$(t) := $(MODEL_OBJS) $(PROGRAM_OBJS)))
+$(foreach o,$(FUZZ_MODELS:%=$(BUILD)/obj/fuzz/target_%.o) $(PROGRAM_OBJS),$(eval $(o): FUZZ_CFLAGS += -Itests))
+# What an engine learns from is the library: models and generator would only cost time.
+ifneq ($(filter libfuzzer engine,$(MODE)),)
+$(MODEL_OBJS): TEST_CFLAGS += -fno-sanitize=fuzzer-no-link
+$(PROGRAM_OBJS): FUZZ_CFLAGS += -fno-sanitize=fuzzer-no-link
+endif
+-include $(MODEL_OBJS:.o=.d) $(PROGRAM_OBJS:.o=.d)
 
 # Targets that test what stands beside the library.
 FUZZ_LIBS_image = $(shell $(PKG_CONFIG) --libs jansson)
@@ -69,6 +82,8 @@ $(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),replay,replay)))
 $(foreach t,$(FUZZ_NAMES),$(eval $(call fuzz_rule,$(t),entry,fuzz)))
 -include $(FUZZ_COMMON_OBJS:.o=.d)
 
+.PHONY: replay-models
+replay-models: $(FUZZ_MODELS:%=$(BUILD)/replay/%)
 replay-build:  $(FUZZ_NAMES:%=$(BUILD)/replay/%)
 fuzzers-build: $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
 

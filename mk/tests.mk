@@ -108,9 +108,11 @@ check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in 
 	@CV_FULL=1 $(RUNTESTS) --unit $(BUILD)/tests/property $(RUNTESTS_ARGS)
 	@CV_FULL=1 CV_STEP=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
 
-check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed when it happens
+check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed, by a check or by a model
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet
 	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet
+	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted replay-models
+	@$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
 	@sh tools/deps.sh demo

@@ -5,4 +5,4 @@ CFLAGS     ?= -O1 -g
 MODE_FLAGS := -DCV_PLANTS=1
 MODE_LINK  :=
 MODE_OBJS  := $(BUILD)/obj/tests/planted/plant.o $(BUILD)/obj/tests/planted/plant_more.o $(BUILD)/obj/tests/planted/plant_bytes.o \
-              $(BUILD)/obj/tests/planted/plant_final.o $(BUILD)/obj/tests/planted/plant_slots.o
+              $(BUILD)/obj/tests/planted/plant_final.o $(BUILD)/obj/tests/planted/plant_slots.o $(BUILD)/obj/tests/planted/plant_models.o

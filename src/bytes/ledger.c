@@ -24,10 +24,12 @@ bool cv_ledger_complete(cv_ctx *ctx, cv_ledger *ledger, uint64_t off, uint64_t l
     for (uint64_t i = 0; ok && i < keys.count; i++) {
         const cv_claim *claim = cv_claims_at(&ledger->claims, cv_keys_at(&keys, i)->index);
 
-        if (claim->off < off || claim->off >= end)
+        if (claim->shared || claim->off >= end)
             continue;
-        if (claim->shared)
+        if (claim->off < off) { /* who begins before has no byte of it */
+            ok = cv_sat_add(claim->off, claim->len) <= off;
             continue;
+        }
         ok = claim->off == at;
         if (ok)
             at = cv_sat_add(claim->off, claim->len);

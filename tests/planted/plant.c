@@ -481,6 +481,6 @@ void cv_link_plant(cv_link *link, const char *stage)
         if (strcmp(CV_AT(PLANTS, i).name, wanted) == 0 && strcmp(CV_AT(PLANTS, i).stage, stage) == 0 &&
             CV_AT(PLANTS, i).make(link))
             (void)fprintf(stderr, "planted: %s\n", wanted);
-    if (wanted && cv_link_plant_more(link, wanted, stage))
+    if (wanted && (cv_link_plant_more(link, wanted, stage) || cv_link_plant_of_models(link, wanted, stage)))
         (void)fprintf(stderr, "planted: %s\n", wanted);
 }

@@ -8,6 +8,9 @@
 /* Was the defect of this name made after this stage? */
 bool cv_link_plant_more(cv_link *link, const char *wanted, const char *stage);
 
+/* plant_models.c: the same for those that only a model notices. */
+bool cv_link_plant_of_models(cv_link *link, const char *wanted, const char *stage);
+
 /* plant_bytes.c: a byte of what was written. */
 bool plant_first_byte(cv_link *link, uint64_t group);
 bool plant_row_type(cv_link *link, uint64_t group);

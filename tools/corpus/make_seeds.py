@@ -7,6 +7,7 @@ in a trailer of eight bytes, {parameters, "CVFZ"}, see fuzz/common.h. A file in 
 
 Usage: make_seeds.py [--check]     --check: compare with what is there, write nothing
 """
+import hashlib
 import os
 import re
 import struct
@@ -17,6 +18,7 @@ import bitcode
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "corpus")
 SAMPLES = os.path.join(CORPUS, "samples")
+MODELS = ("describe", "ledger", "propagate", "reach", "select", "shared", "slots")
 seeds = {}
 
 
@@ -815,6 +817,22 @@ def make_memberopt():
     put("memberopt", "blanks", b"\t-v\n\r -w\v\f-g  ")
 
 
+def make_programs():
+    """The choices of programs, members and claims for the targets that compare with models (fuzz/program.c): any bytes are some.
+    Those with a name were the first among thousands that notice a defect of tests/planted/edits.py."""
+    drawn = lambda n, size: b"".join(hashlib.sha256(b"%d %d" % (n, k)).digest() for k in range(4))[:size]
+    for target in MODELS:
+        put(target, "smallest", b"")
+        for n in range(40):
+            put(target, "program-%02d" % n, drawn(n, 120 if target not in ("ledger", "select") else 4 + 2 * n))
+    put("select", "same-text-twice", drawn(2621, 12))
+    put("ledger", "reaches-in", drawn(90, 6))
+    put("ledger", "shared", drawn(9, 6))
+    put("ledger", "unpacked-gives-work", drawn(1372, 20))
+    put("reach", "undefined-below-address", drawn(170, 120))
+    put("describe", "mask-of-only-kernel", drawn(142, 120))
+
+
 def make_dump():
     if os.path.exists(os.path.join(ROOT, "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -826,7 +844,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_dump):
+                 make_memberopt, make_programs, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}

@@ -64,6 +64,25 @@ START_TEST(shares_only_what_may_be_shared)
 }
 END_TEST
 
+/* Found by the model of fuzz/target_ledger.c: such an owner was taken for one of other bytes. */
+START_TEST(reaches_in)
+{
+    claim(4, 4, false);
+    expect(false, 6, 2, 6);
+    claim(6, 2, false);
+    expect(false, 6, 2, 6);
+    expect(false, 4, 4, 8);
+}
+END_TEST
+
+START_TEST(shared_may_reach_in)
+{
+    claim(4, 4, true);
+    claim(6, 2, false);
+    expect(true, 6, 2, 8);
+}
+END_TEST
+
 START_TEST(overlap_is_named)
 {
     claim(0, 16, false);
@@ -151,6 +170,8 @@ Suite *suite_ledger(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, covers);
     tcase_add_test(tcase, shares_only_what_may_be_shared);
+    tcase_add_test(tcase, reaches_in);
+    tcase_add_test(tcase, shared_may_reach_in);
     tcase_add_test(tcase, overlap_is_named);
     tcase_add_test(tcase, end_of_all_numbers);
     tcase_add_test(tcase, sorts);
