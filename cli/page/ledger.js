@@ -16,9 +16,9 @@ const strip = {
 function sortWorld(w, length) {
     if (w.sorted) return;
     decode(w);
-    const order =
-              Array.from(w.off.keys()).sort((a, b) => w.off[a] - w.off[b] || w.len[b] - w.len[a] || a - b),
-          out = [], gaps = [];
+    const order = Array.from(w.off.keys()), out = [], gaps = [],
+          before = (a, b) => w.off[a] - w.off[b] || w.len[b] - w.len[a] || a - b;
+    if (order.some((i) => i > 0 && before(i - 1, i) > 0)) order.sort(before); /* most are as they came */
     let at = 0;
     for (const i of order) {
         if (w.off[i] > at) {

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 
-import lib_browser
-from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Result, Skip, USAGE, bad_container, cuvet, damaged_member, edited, equal, main, needs_packages, package, packed_cubin, read, sample, samples, scratch, test, write
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "corpus"))
+import edit  # noqa: E402
+import lib_browser  # noqa: E402
+from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Result, Skip, USAGE, bad_container, cuvet, damaged_member, edited, equal, main, needs_packages, package, packed_cubin, read, sample, samples, scratch, test, write  # noqa: E402
 
 MULTI, HOST, LTO = sample("multi.fatbin"), sample("host-plain.so"), sample("lto.fatbin")
 EVIL = "</script><img src=x onerror=alert(1)><!--"
@@ -46,9 +48,12 @@ class Page:
         self.files.append({"name": self.strings[r[0]], "entry": r[1], "pieces": [], "ranges": [], "findings": [], "codes": [], "cells": None})
 
     def take_l(self, r):
-        at = 0
-        for step, length, owner, index in zip(*[iter(map(int, r[2].split(",")))] * 4):
-            at += step
+        at = last = 0
+        for one in r[2].split(","):
+            step, length, owner, section, index = re.fullmatch(r"(?:(-?[1-9]\d*)\+)?(\d+)\.(\d+)(:)?(\d*)", one).groups()
+            assert section or not index, one
+            last = last if not section else int(index) if index else last + 1
+            at, length, owner, index = at + int(step or 0), int(length), int(owner), last if section else 0
             self.files[-1]["ranges"].append((at, length, self.strings[owner // 2], index, bool(owner % 2), bool(r[1]), self.strings[r[0]]))
             at += length
 
@@ -70,7 +75,9 @@ class Page:
         self.files[-1]["pieces"][-1]["kernels"].append((self.strings[r[0]],))
 
     def take_n(self, r):
-        for i, (front, rest) in enumerate(zip(*[iter(map(int, r[1].split(",")))] * 2)):
+        front = None
+        for i, one in enumerate(r[1].split(",")):
+            front, rest = map(int, one.split(".")) if "." in one else (front, int(one))
             self.files[-1]["pieces"][-1]["sections"][r[0] + i] = self.strings[front] + self.strings[rest]
 
     def take_a(self, r):
@@ -168,6 +175,23 @@ def as_map_tells_it():
     sections = f["pieces"][0]["sections"]
     dumped = [o for o in cuvet("dump", "--sections", "--format=ndjson", "--member", "0", HOST).objects() if o["type"] == "section"]
     equal([sections[o["index"]] for o in dumped if o["index"] > 0], [o["name"] for o in dumped if o["index"] > 0])
+
+
+@test
+def no_byte_is_counted_twice():
+    """What is shown as areas are bytes of the file: no more than it has, also where containers lie in containers."""
+    elf = read("plain.sm_90.cubin")
+    inner = edit.container(*[edit.member(2, elf, 90) for _ in range(3)])
+    nested = write(edit.container(edit.member(2, elf, 90), edit.member(2, inner, 90, how="zstd"), edit.member(2, edit.container(edit.member(2, inner, 90, how="lz4")), 90)))
+    for path in [nested] + samples()[::4]:
+        page = report(path, rc=cuvet("scan", path).rc)
+        for f in page.files:
+            stored, size = (sum(c[at] for c in f["codes"]) for at in (3, 4))
+            outer = [p for p in f["pieces"] if p["path"].count("fatbin[") < 2]
+            equal((stored, size), (sum(p["stored"] for p in outer), sum(p["size"] for p in outer)), path)
+            equal(sum(c[2] for c in f["codes"]), len(f["pieces"]), path)
+            assert stored <= os.path.getsize(path), path
+            assert path != nested or len(f["pieces"]) > len(outer) + 5, path
 
 
 @test
