@@ -369,7 +369,7 @@ function startLedger() {
                 text: (i) => (i < 0 ? "" : S[W().where[i]]),
                 key: (i) => (i < 0 ? "" : S[W().where[i]])
             },
-            {title: "", width: "6rem", text: (i) => (i >= 0 && W().own[i] % 2 ? "shared" : "")},
+            {title: "Shared", width: "6rem", text: (i) => (i >= 0 && W().own[i] % 2 ? "shared" : "")},
         ],
         {
             id: "range",

@@ -147,5 +147,5 @@ function showSummary() {
                                       .join("; ") +
                         ". Entries without device code and without a finding are left out." :
                                   "")),
-        el("div", "scroll", list));
+        region("Limits", list));
 }
