@@ -10,7 +10,7 @@
  * full: whoever made it has a say in how much that is. */
 #define KERNELS_MOST ((size_t)4 << 20)
 #define NAMES_MOST   ((size_t)64 << 20) /* of all sections */
-#define NAME_MOST    ((size_t)64 << 10) /* of one */
+#define NAME_MOST    ((size_t)64 << 10) /* of one: of longer ones the library has no more than that */
 
 static void *grow(yara_parts *parts, void *list, size_t need, size_t *cap, size_t size)
 {
@@ -66,6 +66,7 @@ static bool add_kernel(void *user, cuvet_bytes name, const cli_digest *digest)
         parts->cut = true;
         return true;
     }
+    parts->cut = parts->cut || name.n >= NAME_MOST;
     if (!add_escaped(parts, name.p, name.n))
         return false;
     add_text(parts, "\n", 1);
@@ -107,7 +108,7 @@ static void add_section(yara_parts *parts, const cuvet_elf_section *section, uin
     const cuvet_bytes *name = &section->name;
     size_t shown = name->n < NAME_MOST ? name->n : NAME_MOST, most = 4 * shown + 1;
 
-    parts->cut = parts->cut || shown < name->n || most > NAMES_MOST - parts->n_names;
+    parts->cut = parts->cut || name->n >= NAME_MOST || most > NAMES_MOST - parts->n_names;
     if (most > NAMES_MOST - parts->n_names)
         return;
     parts->section =
