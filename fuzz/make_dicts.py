@@ -211,6 +211,9 @@ TARGETS["policy"] = lambda: [b'"%s"' % w for w in sorted(set(re.findall(rb'"([a-
 # Frames and recordings of fuzz/target_known.c.
 TARGETS["known"] = lambda: [bytes([k, p]) for k in range(3) for p in range(3)] + [u32(v) for v in range(1, 10)] + [u32(0x6E6B7663), u32(32768), u64(8 << 20), b"sm_90a\0", b"\x81\0",
     b"ptxas\0", b"\xff" * 9 + b"\1"]
+# Words of fuzz/target_yara.c.
+TARGETS["yara"] = lambda: [bytes([k]) + u32(n) for k in range(4) for n in (0, 1)] + [u32(n) for n in (2, 3, 4, 8, 16, 64, 132, 512)] + [u64(n) for n in (1, 100, 1 << 40, (1 << 64) - 1)] + [
+    b"rule_1\0", b"$a\0", b"default\0", b"a b\0", b"sm_90\0elf\0\0k\n\0none\0ptx\0a\0", b".text\0.data\0"]
 TARGETS["print"] = lambda: [b".entry ", b".visible .entry ", b".loc 1 7 3\n", b".file 1 \"a.cu\"\n", b".section .debug_str\n{\n}\n", b"function_name $L__info_string0, inlined_at 1 9 3", b"{\n", b"}\n",
     b"/*", b"*/", b"//", b"_GLOBAL__N__71b411a3_", b"_INTERNAL_71b411a3_", b"__nv_static_26__71b411a3_"]
 # Frames of fuzz/target_serve.c: words of requests, as cli/serve_request.c has them, lengths, marks.

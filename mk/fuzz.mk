@@ -31,7 +31,8 @@ FUZZ_CLI_print     := fingerprint_text names hash json escape loaded
 FUZZ_CLI_serve     := serve_frame serve_request json escape loaded
 FUZZ_CLI_zip       := package/zip
 FUZZ_CLI_worker    := worker/wire
-$(foreach t,frames image known memberopt package policy print serve worker zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
+FUZZ_CLI_yara      := yara/wire
+$(foreach t,frames image known memberopt package policy print serve worker yara zip,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += -Icli))
 
 # Targets that compare stages with models (tests/model), on programs that the input chooses.
 MODEL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,tests/model))

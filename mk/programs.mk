@@ -29,6 +29,15 @@ $(BUILD)/tests/libfake_nvjitlink.so: tests/programs/fake_nvjitlink.c $(FLAGS_STA
 -include $(BUILD)/obj/tests/programs/fake_nvjitlink.d
 tests-build: $(BUILD)/tests/libfake_nvjitlink.so
 
+# A libyara that its rules have taken over.
+$(BUILD)/tests/libhostile_yara.so: tests/programs/hostile_libyara.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D) $(BUILD)/obj/tests/programs
+	$(Q)$(CC) -std=c11 -pedantic -O1 -g -fPIC -shared -Icli $(CV_WARN_TEST) $(CV_WERROR) $(CV_MAP) $(CV_DEFS) -MMD -MP \
+	    -MF $(BUILD)/obj/tests/programs/hostile_libyara.d $< -o $@
+-include $(BUILD)/obj/tests/programs/hostile_libyara.d
+tests-build: $(BUILD)/tests/libhostile_yara.so
+
 # Enters the sandbox by the code of the command and tries one thing.
 $(BUILD)/obj/tests/programs/cage_probe.o: TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
 $(BUILD)/tests/cage_probe: $(BUILD)/obj/tests/programs/cage_probe.o \

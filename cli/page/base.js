@@ -11,6 +11,14 @@ function el(tag, cls, ...kids) {
         if (kid !== null && kid !== undefined) node.append(kid);
     return node;
 }
+/* What may be larger than it is shown: keys move it. */
+function region(label, ...kids) {
+    const node = el("div", "scroll", ...kids);
+    node.tabIndex = 0;
+    node.setAttribute("role", "region");
+    node.setAttribute("aria-label", label);
+    return node;
+}
 function clear(node, ...kids) { node.replaceChildren(...kids); }
 function button(text, act, cls) {
     const node = el("button", cls, text);

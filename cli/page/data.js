@@ -55,21 +55,57 @@ function world(file, path, inner) {
                 {path: key, inner, records: [], off: [], len: [], own: [], idx: [], where: [], sorted: null});
     return found;
 }
+const [ZERO, COMMA, MINUS, PLUS, DOT, COLON] = [..."0,-+.:"].map((one) => one.charCodeAt(0));
+/* Letter by letter: half a million ranges as texts of their own would be slow to make. */
 function decode(w) {
     for (const record of w.records) {
-        let at = 0;
-        const list = record[3].split(",");
-        for (let i = 0; i + 3 < list.length; i += 4) {
-            const off = at + Number(list[i]), len = Number(list[i + 1]);
-            w.off.push(off);
-            w.len.push(len);
-            w.own.push(Number(list[i + 2]));
-            w.idx.push(Number(list[i + 3]));
-            w.where.push(record[1]);
-            at = off + len;
+        const text = record[3];
+        let at = 0, value = 0, digits = false, minus = false, len = 0, own = 0, index = 0, section = false;
+        for (let i = 0; i <= text.length; i++) {
+            const letter = i < text.length ? text.charCodeAt(i) : COMMA;
+            if (letter >= ZERO && letter < ZERO + 10) {
+                value = value * 10 + (letter - ZERO);
+                digits = true;
+                continue;
+            }
+            if (letter === MINUS)
+                minus = true;
+            else if (letter === PLUS)
+                at += minus ? -value : value;
+            else if (letter === DOT)
+                len = value;
+            else if (letter === COLON) {
+                own = value;
+                section = true;
+            } else {
+                if (section)
+                    index = digits ? value : index + 1;
+                else
+                    own = value;
+                w.off.push(at);
+                w.len.push(len);
+                w.own.push(own);
+                w.idx.push(section ? index : 0);
+                w.where.push(record[1]);
+                at += len;
+                section = minus = false;
+            }
+            value = 0;
+            digits = false;
         }
     }
     w.records = [];
+}
+/* Two texts for each section: what its name begins with, if it is another one than before, and the rest. */
+function decodeNames(text) {
+    const out = [];
+    let front = 0;
+    for (const one of text.split(",")) {
+        const dot = one.indexOf(".");
+        if (dot >= 0) front = Number(one.slice(0, dot));
+        out.push(front, Number(one.slice(dot + 1)));
+    }
+    return out;
 }
 const TAKE = {
     s(r) { S.push(r[1]); },
@@ -213,7 +249,7 @@ const pieceCode = (i) => codeOf(S[piece.arch[i]], S[piece.kind[i]]);
 const where = (path) => path || "the file itself";
 function sectionName(file, path, index) {
     for (const record of file.names.get(path) || []) {
-        if (typeof record[2] === "string") record[2] = record[2].split(",").map(Number);
+        if (typeof record[2] === "string") record[2] = decodeNames(record[2]);
         const at = 2 * (index - record[1]);
         if (at >= 0 && at + 1 < record[2].length) return S[record[2][at]] + S[record[2][at + 1]];
     }

@@ -16,23 +16,27 @@ const strip = {
 function sortWorld(w, length) {
     if (w.sorted) return;
     decode(w);
-    const order =
-              Array.from(w.off.keys()).sort((a, b) => w.off[a] - w.off[b] || w.len[b] - w.len[a] || a - b),
-          out = [], gaps = [];
+    const order = Array.from(w.off.keys()), out = [], gaps = [], reach = [],
+          before = (a, b) => w.off[a] - w.off[b] || w.len[b] - w.len[a] || a - b;
+    if (order.some((i) => i > 0 && before(i - 1, i) > 0)) order.sort(before); /* most are as they came */
     let at = 0;
     for (const i of order) {
         if (w.off[i] > at) {
             out.push(-1 - gaps.length);
             gaps.push([at, w.off[i]]);
+            reach.push(w.off[i]);
         }
         out.push(i);
         at = Math.max(at, w.off[i] + w.len[i]);
+        reach.push(at);
     }
     if (length > at) {
         out.push(-1 - gaps.length);
         gaps.push([at, length]);
+        reach.push(length);
     }
     w.sorted = out;
+    w.reach = reach; /* where all up to there end: a long one may share bytes with many behind it */
     w.gaps = gaps;
     w.end = Math.max(at, length);
 }
@@ -86,12 +90,12 @@ function drawStrip() {
     let first = 0, high = list.length;
     while (first < high) {
         const mid = (first + high) >> 1;
-        if (rangeOff(wd, list[mid]) + rangeLen(wd, list[mid]) <= strip.from)
+        if (wd.reach[mid] <= strip.from)
             first = mid + 1;
         else
             high = mid;
     }
-    for (let k = Math.max(0, first - 2); k < list.length; k++) {
+    for (let k = first; k < list.length; k++) {
         const i = list[k], off = rangeOff(wd, i), len = rangeLen(wd, i);
         if (off >= strip.to) break;
         if (i < 0 && cells) continue;
@@ -369,7 +373,7 @@ function startLedger() {
                 text: (i) => (i < 0 ? "" : S[W().where[i]]),
                 key: (i) => (i < 0 ? "" : S[W().where[i]])
             },
-            {title: "", width: "6rem", text: (i) => (i >= 0 && W().own[i] % 2 ? "shared" : "")},
+            {title: "Shared", width: "6rem", text: (i) => (i >= 0 && W().own[i] % 2 ? "shared" : "")},
         ],
         {
             id: "range",

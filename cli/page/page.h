@@ -78,7 +78,7 @@ typedef struct page_ledger {
     bool in_run, inner;
     uint32_t path_text;
     cuvet_path path;
-    uint64_t at; /* where the last one ended */
+    uint64_t at, index; /* where the last one ended; the last section */
     /* the whole in cells */
     uint64_t cell_bytes;
     uint64_t cell[PAGE_COLUMNS][PAGE_OWNERS];
@@ -122,11 +122,13 @@ void page_close(page_doc *page, page_part part);
 /** The same from another record than page->record. */
 void page_close_from(page_doc *page, cli_record *record, page_part part);
 void page_open_in(cli_record *record, const char *kind);
-/** A list begins with the first number. @return false: it is full, and to be put first */
+/** @return false: it is full, and to be put first */
 bool page_list_has_room(const page_list *list);
-void page_list_add(page_list *list, uint64_t value);
-/** From one number to another one, which may be smaller. */
-void page_list_step(page_list *list, uint64_t from, uint64_t to);
+/** A sign, then a number: what is as the one before is left out by whoever knows. */
+void page_list_add(page_list *list, const char *sign, uint64_t value);
+void page_list_sign(page_list *list, const char *sign);
+/** What stands between two of a list: nothing before the first. */
+const char *page_list_comma(const page_list *list);
 /** Into page->record, and empty again. */
 void page_list_put(page_doc *page);
 /** The number of a text, which is written where it is new; at most 'most' bytes of it are. */

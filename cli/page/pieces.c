@@ -32,13 +32,25 @@ static void add_to(uint64_t *sum, uint64_t value)
     *sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
 }
 
+/* In a container that is a piece itself, whose bytes are counted as that. */
+static bool is_nested(const cuvet_item *item)
+{
+    size_t containers = 0;
+
+    for (uint32_t i = 0; i < item->where.n && i < CUVET_PATH_MAX; i++)
+        containers += item->where.step[i].kind == CUVET_P_FATBIN;
+    return containers > 1;
+}
+
 static void add_up(page_doc *page, const cuvet_item *item, const char *arch, uint64_t kernels)
 {
     page_code *code = find_code(page, arch, cuvet_kind_name(item->kind));
 
     code->pieces++;
-    add_to(&code->stored, item->stored_size);
-    add_to(&code->size, item->unpacked_size);
+    if (!is_nested(item)) {
+        add_to(&code->stored, item->stored_size);
+        add_to(&code->size, item->unpacked_size);
+    }
     add_to(&code->kernels, kernels);
     add_to(&page->file.kernels, kernels);
     add_to(&page->sums.kernels, kernels);
@@ -137,17 +149,26 @@ static const char *front_of(cuvet_bytes name)
     return "";
 }
 
-static void add_section(page_doc *page, const cli_inside *inside, size_t index)
+/* @param before the front of the section before, which is not said again @return that of this one */
+static uint32_t add_section(page_doc *page, const cli_inside *inside, size_t index, uint32_t before)
 {
     cuvet_elf_section section = { .size = sizeof(section) };
-    const char *front;
+    page_list *list = &page->ledger.list;
+    const char *front, *sign = page_list_comma(list);
+    uint32_t number, rest;
 
     if (cuvet_elf_get_section(inside->ctx, inside->elf, index, &section) != CUVET_OK)
         section.name = (cuvet_bytes){ (const uint8_t *)"", 0 };
     front = front_of(section.name);
-    page_list_add(&page->ledger.list, page_string(page, PAGE_INNER, front));
-    page_list_add(&page->ledger.list, page_text(page, PAGE_INNER, section.name.p + strlen(front),
-                                                section.name.n - strlen(front), NAME_MOST));
+    number = page_string(page, PAGE_INNER, front);
+    rest = page_text(page, PAGE_INNER, section.name.p + strlen(front), section.name.n - strlen(front),
+                     NAME_MOST);
+    if (number != before || !*sign) {
+        page_list_add(list, sign, number);
+        sign = ".";
+    }
+    page_list_add(list, sign, rest);
+    return number;
 }
 
 /* Names of what the ledger has numbers of. */
@@ -155,11 +176,12 @@ static void put_sections(page_doc *page, const cli_inside *inside)
 {
     for (size_t i = 1; i < inside->use.count && page_has_room(page, PAGE_INNER);) {
         size_t first = i;
+        uint32_t front = 0;
 
         for (; i < inside->use.count && page_has_room(page, PAGE_INNER) &&
                page_list_has_room(&page->ledger.list);
              i++)
-            add_section(page, inside, i);
+            front = add_section(page, inside, i, front);
         page_open(page, "n");
         cli_record_u64(&page->record, NULL, first);
         page_list_put(page);

@@ -78,7 +78,29 @@ static void begin_run(page_doc *page, const cuvet_claim_info *claim, page_part p
     page->ledger.in_run = true;
     page->ledger.inner = part == PAGE_INNER;
     page->ledger.path = claim->where;
-    page->ledger.at = 0;
+    page->ledger.at = page->ledger.index = 0;
+}
+
+/* How far it is from the one before, length, owner, section: what is 0, or the next one, is left out. */
+static void put_range(page_doc *page, const cuvet_claim_info *claim, uint64_t owner)
+{
+    page_list *list = &page->ledger.list;
+    const char *sign = page_list_comma(list);
+    uint64_t from = page->ledger.at, to = claim->off;
+
+    if (from != to) {
+        page_list_sign(list, sign);
+        page_list_add(list, to > from ? "" : "-", to > from ? to - from : from - to);
+        sign = "+";
+    }
+    page_list_add(list, sign, claim->length);
+    page_list_add(list, ".", owner);
+    if (strcmp(claim->owner, "section") != 0)
+        return;
+    page_list_sign(list, ":");
+    if (claim->index != page->ledger.index + 1)
+        page_list_add(list, "", claim->index);
+    page->ledger.index = claim->index;
 }
 
 void page_add_range(page_doc *page, const cuvet_claim_info *claim)
@@ -97,10 +119,7 @@ void page_add_range(page_doc *page, const cuvet_claim_info *claim)
         !same_path(&page->ledger.path, &claim->where))
         begin_run(page, claim, part);
     owner = page_string(page, part, claim->owner);
-    page_list_step(&page->ledger.list, page->ledger.at, claim->off);
-    page_list_add(&page->ledger.list, claim->length);
-    page_list_add(&page->ledger.list, (uint64_t)owner * 2 + shared);
-    page_list_add(&page->ledger.list, strcmp(claim->owner, "section") == 0 ? claim->index : 0);
+    put_range(page, claim, (uint64_t)owner * 2 + shared);
     page->ledger.at = claim->length > UINT64_MAX - claim->off ? UINT64_MAX : claim->off + claim->length;
 }
 

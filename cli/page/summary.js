@@ -41,7 +41,8 @@ function showSummary() {
         const b = el("b", cls || "", value);
         return el("div", "tile", b, el("span", "", text));
     };
-    const stored = sum((e) => e.stored), size = sum((e) => e.size), length = sum((e) => e.length),
+    const codes = (name) => files.reduce((all, f) => all + SUM(f.codes, name), 0);
+    const stored = codes("stored"), size = codes("size"), length = sum((e) => e.length),
           notes = sum((e) => e.notes);
     clear(
         $("tiles"), tile(count(end.pieces), "pieces of device code"), tile(count(end.kernels), "kernels"),
@@ -102,7 +103,14 @@ function showSummary() {
             },
             number("Pieces", "pieces", count),
             number("Kernels", "kernels", count),
-            number("Device code", "stored", bytes),
+            {
+                title: "Device code",
+                width: "7rem",
+                num: true,
+                text: (i) => bytes(SUM(files[i].codes, "stored")),
+                hint: (i) => count(SUM(files[i].codes, "stored")),
+                key: (i) => SUM(files[i].codes, "stored")
+            },
             number("File size", "length", bytes),
             {
                 title: "SHA-256",
@@ -139,5 +147,5 @@ function showSummary() {
                                       .join("; ") +
                         ". Entries without device code and without a finding are left out." :
                                   "")),
-        el("div", "scroll", list));
+        region("Limits", list));
 }

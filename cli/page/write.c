@@ -25,7 +25,7 @@ static const uint8_t PAGE_JS[] = {
 static const uint64_t ROOM[PAGE_PARTS] = {
     [PAGE_FILES] = UINT64_C(4) << 20,   [PAGE_FINDINGS] = UINT64_C(8) << 20,
     [PAGE_PIECES] = UINT64_C(16) << 20, [PAGE_KERNELS] = UINT64_C(12) << 20,
-    [PAGE_RANGES] = UINT64_C(6) << 20,  [PAGE_INNER] = UINT64_C(8) << 20,
+    [PAGE_RANGES] = UINT64_C(6) << 20,  [PAGE_INNER] = UINT64_C(6) << 20,
     [PAGE_CELLS] = UINT64_C(2) << 20,
 };
 
@@ -141,24 +141,27 @@ bool page_list_has_room(const page_list *list)
     return sizeof(list->text) - list->used > 128; /* what is added at a time */
 }
 
-static void add_number(page_list *list, const char *sign, uint64_t value)
+void page_list_sign(page_list *list, const char *sign)
 {
-    int len = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s%" PRIu64,
-                       list->used > 0 ? "," : "", sign, value);
+    int len = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s", sign);
 
     if (len > 0 && (size_t)len < sizeof(list->text) - list->used)
         list->used += (size_t)len;
     list->text[list->used] = '\0';
 }
 
-void page_list_add(page_list *list, uint64_t value)
+void page_list_add(page_list *list, const char *sign, uint64_t value)
 {
-    add_number(list, "", value);
+    char number[24];
+
+    snprintf(number, sizeof(number), "%" PRIu64, value);
+    page_list_sign(list, sign);
+    page_list_sign(list, number);
 }
 
-void page_list_step(page_list *list, uint64_t from, uint64_t to)
+const char *page_list_comma(const page_list *list)
 {
-    add_number(list, to >= from ? "" : "-", to >= from ? to - from : from - to);
+    return list->used > 0 ? "," : "";
 }
 
 void page_list_put(page_doc *page)

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef CLI_YARA_SO
 #define yr_call(name) yara_loaded.name
@@ -73,6 +72,29 @@ static bool refuse_code(yara_hello *hello, const char *what, int code)
     return refuse(hello, code == ERROR_INSUFFICIENT_MEMORY ? "there is no room for these rules" : text);
 }
 
+/* Of a text libyara's 'matches' sees the first 4096 bytes, without a word: who wants to hide a kernel lets
+ * others go before it. */
+static void warn_of_matches(const char *text, yara_hello *hello)
+{
+    static const char WORD[] = "kernels", BLANKS[] = " \t\r\n", AFTER[] = "matches";
+
+    for (const char *at = strstr(text, WORD); at; at = strstr(at + 1, WORD)) {
+        const char *next = at + strlen(WORD);
+        int line = 1;
+
+        next += strspn(next, BLANKS);
+        if (strncmp(next, AFTER, strlen(AFTER)) != 0)
+            continue;
+        for (const char *before = text; before < at; before++)
+            line += *before == '\n';
+        add_remark(
+            hello, line, true,
+            "'kernels matches' sees the first 4096 bytes of all names; a string sees each name: in the "
+            "section .strtab, and in PTX");
+        return;
+    }
+}
+
 static bool compile(const char *text, yara_hello *hello)
 {
     YR_COMPILER *compiler = NULL;
@@ -94,6 +116,7 @@ static bool compile(const char *text, yara_hello *hello)
         return hello->n_remarks > 0 ? false : refuse(hello, "they cannot be compiled");
     }
     rc = yr_call(yr_compiler_get_rules)(compiler, &engine.rules);
+    warn_of_matches(text, hello);
     return rc == ERROR_SUCCESS || refuse_code(hello, "they cannot be compiled", rc);
 }
 
@@ -131,14 +154,6 @@ static bool load(const uint8_t *bytes, size_t size, yara_hello *hello)
 }
 
 /* ---- asking libyara ---- */
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
-                                                      : 0;
-}
 
 /* Compiled rules may lack a variable, which is passed over, or have another thing of its name. */
 static int set_variable(const char *name, const char *value)
@@ -335,14 +350,19 @@ static int on_rule(scan_state *state, const YR_SCAN_CONTEXT *context, const YR_R
     return CALLBACK_CONTINUE;
 }
 
-/* A string that is found a million times is not looked for any further. */
+/* A string that is found a million times is not looked for any further: whoever made the file may want that,
+ * so that a rule that counts or asks for a place does not hit. It is said. */
 static int on_message(YR_SCAN_CONTEXT *context, int message, void *data, void *user)
 {
+    scan_state *state = user;
+
     switch (message) {
-    case CALLBACK_MSG_RULE_MATCHING: return on_rule(user, context, data);
+    case CALLBACK_MSG_RULE_MATCHING: return on_rule(state, context, data);
     case CALLBACK_MSG_IMPORT_MODULE: return on_import(data);
-    default: return CALLBACK_CONTINUE;
+    case CALLBACK_MSG_TOO_MANY_MATCHES: state->end->cut += state->end->cut < UINT32_MAX; break;
+    default: break;
     }
+    return CALLBACK_CONTINUE;
 }
 
 static uint32_t outcome_of(int rc)
@@ -357,7 +377,7 @@ static uint32_t outcome_of(int rc)
 
 static bool run(scan_state *state, scan_step step, const char *name, uint64_t size)
 {
-    int64_t left = state->deadline - now_ms();
+    int64_t left = state->deadline - yara_now();
     int rc = left > 0 ? set_variable(YARA_SECTION, name) : ERROR_SCAN_TIMEOUT;
 
     state->step = step;
@@ -390,7 +410,7 @@ void yara_scan(const yara_question *question, yara_hit_fn *each, void *user, yar
                          .each = each,
                          .user = user,
                          .end = end,
-                         .deadline = now_ms() + question->ask.milliseconds };
+                         .deadline = yara_now() + question->ask.milliseconds };
     int rc = set_variables(question);
 
     *end = (yara_end){ .outcome = outcome_of(rc), .code = (uint32_t)rc };

@@ -6,15 +6,6 @@
 
 #include "wire.h"
 
-/* A question, in memory. */
-typedef struct yara_question {
-    yara_ask ask;
-    const char *variable[YARA_N_VARIABLES];
-    const yara_section *section;
-    const char *names;
-    const uint8_t *bytes;
-} yara_question;
-
 /** Compile rules, or load them if they are compiled; `text` has a NUL behind its `size` bytes.
  * @return false: what is wrong is in *hello */
 bool yara_rules_take(const uint8_t *text, size_t size, yara_hello *hello);

@@ -2,148 +2,20 @@
 /* Shows each piece to the rules, and hands on what they say. */
 #include "yara.h"
 
-#include "../fingerprint.h"
-#include "../whole.h"
 #include "process.h"
+#include "question.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #define TIMEOUT_SECONDS 300
 #define TIMEOUT_MOST    86400
 
-/* ---- one question ---- */
-
-/* The variables and the sections of a piece. */
-typedef struct question_parts {
-    char *text; /* variables, each with its NUL */
-    size_t n_text, cap_text;
-    char *names;
-    size_t n_names, cap_names;
-    yara_section *section;
-    size_t n_sections, cap_sections;
-    uint64_t bytes; /* of sections */
-    bool failed;    /* no memory */
-} question_parts;
-
-static void *grow(question_parts *parts, void *list, size_t need, size_t *cap, size_t size)
-{
-    size_t more = *cap ? *cap : 256;
-    void *out;
-
-    if (need <= *cap)
-        return list;
-    while (more < need)
-        more *= 2;
-    out = reallocarray(list, more, size);
-    parts->failed = parts->failed || !out;
-    if (!out)
-        return list;
-    *cap = more;
-    return out;
-}
-
-static void add_text(question_parts *parts, const void *bytes, size_t size)
-{
-    parts->text = grow(parts, parts->text, parts->n_text + size, &parts->cap_text, 1);
-    if (parts->failed || size == 0)
-        return;
-    memcpy(parts->text + parts->n_text, bytes, size);
-    parts->n_text += size;
-}
-
-/* A variable, which ends with its NUL. */
-static void add_variable(question_parts *parts, const char *text)
-{
-    add_text(parts, text, strlen(text) + 1);
-}
-
-/* Names of kernels, a line each. What is no plain text in one is escaped: a name cannot be two. */
-static bool add_kernel(void *user, cuvet_bytes name, const cli_digest *digest)
-{
-    question_parts *parts = user;
-    char escaped[4 * CLI_TEXT_CAP + 2];
-    size_t len = cli_escape(name.p, name.n, CLI_TEXT_CAP, escaped, sizeof(escaped) - 1);
-
-    (void)digest;
-    if (parts->n_text + len + 1 > YARA_KERNELS_MOST)
-        return true; /* the others are counted by nobody; their pieces are seen all the same */
-    escaped[len] = '\n';
-    add_text(parts, escaped, len + 1);
-    return !parts->failed;
-}
-
-static void add_kernels(cli_yara *yara, question_parts *parts, const cli_session *session,
-                        const cuvet_item *item, const cli_inside *inside)
-{
-    cli_digest digest;
-
-    for (size_t i = 0; inside->has && i < inside->use.n_kernels; i++)
-        (void)add_kernel(parts, inside->use.kernel[i].name, NULL);
-    if (item->kind == CUVET_K_PTX && yara->wants_kernels)
-        (void)cli_fingerprint_text(inside->bytes, &yara->looking, session, &digest, add_kernel, parts);
-    add_text(parts, "", 1);
-}
-
-static void add_variables(cli_yara *yara, question_parts *parts, const cli_session *session,
-                          const cuvet_item *item, const cli_inside *inside)
-{
-    char arch[32], producer[128], path[CLI_PATH_CAP];
-
-    cli_arch_text(item, arch, sizeof(arch));
-    cli_producer_text(&item->producer, producer, sizeof(producer));
-    cli_path(&item->where, path, sizeof(path));
-    add_variable(parts, arch);
-    add_variable(parts, cuvet_kind_name(item->kind));
-    add_variable(parts, producer);
-    add_kernels(yara, parts, session, item, inside);
-    add_variable(parts, cuvet_compression_name(item->compression));
-    add_variable(parts, path);
-    add_variable(parts, session->in->name);
-}
-
-static void add_section(question_parts *parts, const cli_inside *inside, const cuvet_elf_section *section)
-{
-    const cuvet_bytes *body = &section->body;
-    char name[4 * CLI_MEMBER_CAP + 1];
-    size_t len = cli_escape(section->name.p, section->name.n, CLI_MEMBER_CAP, name, sizeof(name));
-
-    if (body->n == 0 || len == 0 || section->off > inside->bytes.n ||
-        body->n > inside->bytes.n - section->off)
-        return;
-    parts->section =
-        grow(parts, parts->section, parts->n_sections + 1, &parts->cap_sections, sizeof(*parts->section));
-    parts->names = grow(parts, parts->names, parts->n_names + len + 1, &parts->cap_names, 1);
-    if (parts->failed || parts->n_names > UINT32_MAX - len - 1)
-        return;
-    parts->section[parts->n_sections++] =
-        (yara_section){ .off = section->off, .size = body->n, .name = (uint32_t)parts->n_names };
-    memcpy(parts->names + parts->n_names, name, len + 1);
-    parts->n_names += len + 1;
-    parts->bytes = parts->bytes > UINT64_MAX - body->n ? UINT64_MAX : parts->bytes + body->n;
-}
-
-static void add_sections(question_parts *parts, const cli_inside *inside)
-{
-    cuvet_elf_section section = { .size = sizeof(section) };
-
-    for (uint64_t i = 1; inside->has && !parts->failed && i < inside->use.count; i++) {
-        if (cuvet_elf_get_section(inside->ctx, inside->elf, i, &section) != CUVET_OK)
-            return;
-        add_section(parts, inside, &section);
-    }
-}
-
-static void free_parts(question_parts *parts)
-{
-    free(parts->text);
-    free(parts->names);
-    free(parts->section);
-}
-
 /* ---- what ends the rules' look at a file ---- */
+
+static const char TOO_LONG[] = "rules took longer than --yara-timeout";
 
 static void give_up(cli_yara *yara, cuvet_verdict verdict, const char *why)
 {
@@ -153,11 +25,17 @@ static void give_up(cli_yara *yara, cuvet_verdict verdict, const char *why)
     snprintf(yara->why, sizeof(yara->why), "%s", why);
 }
 
+/* Rules go on, but there is something that they were not told, or did not see. */
+static void miss(cli_yara *yara, const char *what)
+{
+    yara->missed = yara->missed ? yara->missed : what;
+}
+
 /* The process is of no use any more: all further files say so. */
 static void lose(cli_yara *yara)
 {
     give_up(yara, CUVET_V_ERROR,
-            errno == EAGAIN
+            errno == ETIMEDOUT
                 ? "rules took longer than --yara-timeout, and could not be stopped; none looks at anything "
                   "further"
                 : "libyara died of its rules or of this file; no rule looks at anything further");
@@ -165,16 +43,25 @@ static void lose(cli_yara *yara)
     yara->fd = -1;
 }
 
+/* Of what the process counts nobody needs to know more; sums of a run stay far from their end. */
+static uint64_t sum_of(uint64_t count, uint64_t more)
+{
+    return more > UINT32_MAX - count ? UINT32_MAX : count + more;
+}
+
 static void judge_end(cli_yara *yara, const yara_end *end)
 {
     char text[128];
 
     for (size_t i = 0; i < 3; i++)
-        yara->hits[i] = yara->hits[i] > UINT64_MAX - end->hits[i] ? UINT64_MAX : yara->hits[i] + end->hits[i];
+        yara->hits[i] = sum_of(yara->hits[i], end->hits[i]);
+    if (end->cut > 0)
+        miss(yara,
+             "a string of rules is found a million times in one piece, and was not looked for any further");
     switch (end->outcome) {
     case YARA_TIME:
         yara->left_ms = 0;
-        give_up(yara, CUVET_V_LIMIT, "rules took longer than --yara-timeout");
+        give_up(yara, CUVET_V_LIMIT, TOO_LONG);
         break;
     case YARA_MEMORY: give_up(yara, CUVET_V_LIMIT, "rules found more than there is memory for"); break;
     case YARA_FAILED:
@@ -201,120 +88,140 @@ uint64_t cli_hit_file_off(const cli_hit *hit, uint64_t inner_off)
 /* Of a rule as many as the limit 'diagnostics' says, as of the rules of the library; of all, a thousand. */
 static bool may_tell(cli_yara *yara, const cli_session *session, const char *rule)
 {
-    size_t i = 0;
-    uint64_t all = 0;
+    yara_told *told = yara->told;
 
-    for (; i < yara->n_told && strcmp(yara->told[i].rule, rule) != 0; i++)
-        continue;
-    for (size_t other = 0; other < yara->n_told; other++)
-        all += yara->told[other].count;
-    if (all >= YARA_TOLD_MOST)
+    if (yara->n_hits == YARA_TOLD_MOST || session->args->limits.diagnostics == 0)
         return false;
-    if (i == yara->n_told) {
-        snprintf(yara->told[i].rule, sizeof(yara->told[i].rule), "%s", rule);
-        yara->told[i].count = 0;
+    for (; told < yara->told + yara->n_told && strcmp(told->rule, rule) != 0; told++)
+        continue;
+    if (told == yara->told + yara->n_told) {
+        snprintf(told->rule, sizeof(told->rule), "%s", rule);
+        told->count = 0;
         yara->n_told++;
     }
-    if (yara->told[i].count >= session->args->limits.diagnostics)
+    if (told->count >= session->args->limits.diagnostics)
         return false;
-    yara->told[i].count++;
+    told->count++;
+    yara->n_hits++;
     return true;
 }
 
 static void place_item(cli_yara *yara, const cuvet_item *item, cli_hit *hit);
 
-/* NULL: the whole piece. Its number was judged when it came (wire.c). */
-static const yara_section *section_of(const question_parts *parts, const yara_hit *what)
+/* One question to the process, and what it is about. */
+typedef struct asking {
+    cli_yara *yara;
+    const cli_session *session;
+    const cuvet_item *item;
+    const cli_inside *inside;
+    const yara_parts *parts;
+    yara_ask ask;
+    int64_t until; /* nobody waits any longer */
+} asking;
+
+/* Its name as it is shown: shorter than rules are told it. */
+static void name_section(const asking *about, const yara_section *section, cli_hit *hit)
 {
-    return what->section > 0 && what->section <= parts->n_sections && parts->section
-               ? &parts->section[what->section - 1]
-               : NULL;
+    cuvet_elf_section elf = { .size = sizeof(elf) };
+
+    if (cuvet_elf_get_section(about->inside->ctx, about->inside->elf, section->index, &elf) == CUVET_OK)
+        (void)cli_escape(elf.name.p, elf.name.n, CLI_MEMBER_CAP, hit->section, sizeof(hit->section));
 }
 
-static bool tell_hit(cli_yara *yara, const cli_session *session, const cuvet_item *item,
-                     const question_parts *parts, const yara_hit *what)
+static bool tell_hit(const asking *about, const yara_hit *what)
 {
-    const yara_section *section = section_of(parts, what);
-    cli_hit hit = { .item = item,
-                    .what = what,
-                    .section = section ? parts->names + section->name : "",
-                    .severity = (cuvet_severity)what->severity };
+    cli_yara *yara = about->yara;
+    /* Its number was judged when it came (wire.c). */
+    const yara_section *section = what->section > 0 ? &about->parts->section[what->section - 1] : NULL;
+    cli_hit hit = { .item = about->item, .what = what, .severity = (cuvet_severity)what->severity };
 
-    if (!yara->inner->hit || !may_tell(yara, session, what->rule))
+    if (!yara->inner->hit || !may_tell(yara, about->session, what->rule))
         return false;
     snprintf(hit.rule, sizeof(hit.rule), "YARA:%s", what->rule);
-    place_item(yara, item, &hit);
-    if (what->n_places > 0) {
-        hit.inner_off = what->place[0].off;
-        hit.length = what->place[0].length;
-    } else if (section) {
+    place_item(yara, about->item, &hit);
+    if (section) {
+        name_section(about, section, &hit);
         hit.inner_off = section->off;
         hit.length = section->size;
     }
-    yara->inner->hit(yara->user, session, &hit);
+    if (what->n_places > 0) {
+        hit.inner_off = what->place[0].off;
+        hit.length = what->place[0].length;
+    }
+    yara->inner->hit(yara->user, about->session, &hit);
     return true;
 }
 
-static bool send_question(const cli_yara *yara, const question_parts *parts, cuvet_bytes bytes, yara_ask *ask)
+static bool send_question(const asking *about)
 {
-    *ask = (yara_ask){ .milliseconds = (uint32_t)yara->left_ms,
-                       .texts = (uint32_t)parts->n_text,
-                       .n_sections = (uint32_t)parts->n_sections,
-                       .names = (uint32_t)parts->n_names,
-                       .size = bytes.n };
-    return cli_write_all(yara->fd, ask, sizeof(*ask)) &&
-           cli_write_all(yara->fd, parts->section, parts->n_sections * sizeof(*parts->section)) &&
-           cli_write_all(yara->fd, parts->text, parts->n_text) &&
-           cli_write_all(yara->fd, parts->names, parts->n_names) && cli_write_all(yara->fd, bytes.p, bytes.n);
+    const yara_parts *parts = about->parts;
+    const struct {
+        const void *bytes;
+        uint64_t size;
+    } PART[] = {
+        { &about->ask, sizeof(about->ask) },
+        { parts->section, parts->n_sections * sizeof(*parts->section) },
+        { parts->text, parts->n_text },
+        { parts->names, parts->n_names },
+        { about->inside->bytes.p, about->inside->bytes.n },
+    };
+
+    for (size_t i = 0; i < sizeof(PART) / sizeof(PART[0]); i++)
+        if (!yara_process_write(about->yara->fd, PART[i].bytes, PART[i].size, about->until))
+            return false;
+    return true;
 }
 
 /* @return false: it says what it may not, or nothing any more */
-static bool take_answer(cli_yara *yara, const cli_session *session, const cuvet_item *item,
-                        const question_parts *parts, const yara_ask *ask)
+static bool take_answer(const asking *about)
 {
     static yara_hit hit;
-    uint64_t told = 0;
+    cli_yara *yara = about->yara;
+    uint64_t told = 0, said[3] = { 0 }, all;
     uint32_t mark;
     yara_end end;
 
     for (uint32_t count = 0;; count++) {
-        errno = 0;
-        if (!cli_read_all(yara->fd, &mark, sizeof(mark)))
+        if (!yara_process_read(yara->fd, &mark, sizeof(mark), about->until))
             return false;
         if (mark != YARA_IS_HIT || count == YARA_HITS_PIECE)
             break;
-        if (!cli_read_all(yara->fd, &hit, sizeof(hit)) || !yara_hit_ok(&hit, ask))
+        if (!yara_process_read(yara->fd, &hit, sizeof(hit), about->until) || !yara_hit_ok(&hit, &about->ask))
             return false;
-        told += tell_hit(yara, session, item, parts, &hit);
+        said[hit.severity]++;
+        told += tell_hit(about, &hit);
     }
-    if (mark != YARA_IS_END || !cli_read_all(yara->fd, &end, sizeof(end)) || !yara_end_ok(&end))
+    if (mark != YARA_IS_END || !yara_process_read(yara->fd, &end, sizeof(end), about->until) ||
+        !yara_end_ok(&end, said))
         return false;
     judge_end(yara, &end);
-    yara->hidden +=
-        end.hits[0] + end.hits[1] + end.hits[2] > told ? end.hits[0] + end.hits[1] + end.hits[2] - told : 0;
+    all = end.hits[CUVET_NOTE] + end.hits[CUVET_WARNING] + end.hits[CUVET_ERROR];
+    yara->hidden = sum_of(yara->hidden, all > told ? all - told : 0);
     return true;
 }
 
-static int64_t now_ms(void)
+static void ask(cli_yara *yara, const cli_session *session, const cuvet_item *item, const yara_parts *parts,
+                const cli_inside *inside)
 {
-    struct timespec time;
-
-    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
-                                                      : 0;
-}
-
-static void ask(cli_yara *yara, const cli_session *session, const cuvet_item *item,
-                const question_parts *parts, cuvet_bytes bytes)
-{
-    int64_t begin = now_ms();
-    yara_ask head;
+    int64_t begin = yara_now();
+    const asking about = { .yara = yara,
+                           .session = session,
+                           .item = item,
+                           .inside = inside,
+                           .parts = parts,
+                           .ask = { .milliseconds = (uint32_t)yara->left_ms,
+                                    .texts = (uint32_t)parts->n_text,
+                                    .n_sections = (uint32_t)parts->n_sections,
+                                    .names = (uint32_t)parts->n_names,
+                                    .size = inside->bytes.n },
+                           .until = yara_process_until(yara->left_ms) };
 
     errno = 0;
-    if (!send_question(yara, parts, bytes, &head) || !take_answer(yara, session, item, parts, &head)) {
+    if (!send_question(&about) || !take_answer(&about)) {
         lose(yara);
         return;
     }
-    yara->left_ms -= now_ms() - begin;
+    yara->left_ms -= yara_now() - begin;
     yara->left_ms = yara->left_ms > 0 ? yara->left_ms : 0;
 }
 
@@ -361,12 +268,15 @@ static void enter_container(cli_yara *yara, const cuvet_item *item)
 }
 
 /* The whole once, a section up to three times. */
-static bool may_look(cli_yara *yara, const cli_session *session, const question_parts *parts, size_t size)
+static bool may_look(cli_yara *yara, const yara_parts *parts, size_t size)
 {
     uint64_t again = parts->bytes > UINT64_MAX / 3 ? UINT64_MAX : 3 * parts->bytes;
     uint64_t all = size > UINT64_MAX - again ? UINT64_MAX : size + again;
 
-    (void)session;
+    if (yara->left_ms == 0) {
+        give_up(yara, CUVET_V_LIMIT, TOO_LONG);
+        return false;
+    }
     if (all > yara->looking.left) {
         give_up(yara, CUVET_V_LIMIT, "the limit 'work' ends what rules look at in this file");
         return false;
@@ -377,25 +287,24 @@ static bool may_look(cli_yara *yara, const cli_session *session, const question_
 
 static void look_at(cli_yara *yara, const cli_session *session, const cuvet_item *item)
 {
-    question_parts parts = { .text = NULL };
+    yara_parts parts = { .text = NULL };
     cli_inside inside;
 
     yara->looking.rc = CLI_X_CLEAN;
     cli_inside_look(&inside, &yara->looking, session, item);
-    if (inside.unpacked) {
-        add_variables(yara, &parts, session, item, &inside);
-        if (yara->wants_sections)
-            add_sections(&parts, &inside);
-    }
+    if (inside.unpacked)
+        yara_parts_take(&parts, yara, session, item, &inside);
     if (yara->looking.rc != CLI_X_CLEAN)
         give_up(yara, CUVET_V_LIMIT, "a limit ends what rules are told of this file");
     else if (parts.failed)
         give_up(yara, CUVET_V_LIMIT, "there is no room for what rules are told of this file");
     else if (!inside.unpacked)
         yara->unseen++;
-    else if (may_look(yara, session, &parts, inside.bytes.n))
-        ask(yara, session, item, &parts, inside.bytes);
-    free_parts(&parts);
+    else if (may_look(yara, &parts, inside.bytes.n))
+        ask(yara, session, item, &parts, &inside);
+    if (parts.cut)
+        miss(yara, "the names of kernels and sections of a piece are more than rules are told of");
+    yara_parts_free(&parts);
     cli_inside_leave(&inside);
 }
 
@@ -419,8 +328,9 @@ static void on_begin(void *user, const cli_session *session)
     yara->left_ms = timeout_ms(session->args);
     memset(yara->hits, 0, sizeof(yara->hits));
     yara->hidden = yara->unseen = 0;
-    yara->n_told = yara->n_outer = 0;
+    yara->n_told = yara->n_hits = yara->n_outer = 0;
     *yara->why = '\0';
+    yara->missed = NULL;
     if (yara->inner->begin)
         yara->inner->begin(yara->user, session);
 }
@@ -469,6 +379,7 @@ static void on_closing(void *user, const cli_session *session)
 static void on_settle(void *user, const cli_session *session, cli_result *result)
 {
     const cli_yara *yara = user;
+    bool error;
 
     if (session->in->why)
         return;
@@ -479,14 +390,17 @@ static void on_settle(void *user, const cli_session *session, cli_result *result
     result->sum.warnings += yara->hits[CUVET_WARNING];
     result->sum.errors += yara->hits[CUVET_ERROR];
     result->sum.suppressed += yara->hidden;
+    if (yara->unseen > 0)
+        cli_result_amounts(result, session, CUVET_V_UNSUPPORTED, CLI_X_FINDINGS);
     if (yara->hits[CUVET_WARNING] + yara->hits[CUVET_ERROR] > 0)
         cli_result_amounts(result, session, CUVET_V_SUSPICIOUS, CLI_X_FINDINGS);
-    if (!*yara->why)
+    if (!*yara->why && !yara->missed)
         return;
-    cli_result_amounts(result, session, yara->verdict,
-                       yara->verdict == CUVET_V_LIMIT ? CLI_X_LIMIT : CLI_X_INTERNAL);
+    error = *yara->why && yara->verdict == CUVET_V_ERROR;
+    cli_result_amounts(result, session, error ? CUVET_V_ERROR : CUVET_V_LIMIT,
+                       error ? CLI_X_INTERNAL : CLI_X_LIMIT);
     if (!result->why)
-        result->why = yara->why;
+        result->why = *yara->why ? yara->why : yara->missed;
 }
 
 static void on_end(void *user, const cli_session *session, const cli_result *result)

@@ -18,8 +18,8 @@
 
 /* Besides the bytes of a piece: rules, which take a hundred times their text, and what they find. */
 #define MEMORY (UINT64_C(4) << 30)
-/* Seconds beyond the limit after which nobody waits any more: libyara looks at the clock now and then. */
-#define GRACE 10
+/* Milliseconds beyond the limit after which nobody waits any more: libyara looks at the clock at times. */
+#define GRACE 10000
 
 /* The rules as they came, with a NUL behind them: for the process that takes them, and to see what of a piece
  * they ask for. */
@@ -49,38 +49,15 @@ static void *room_for(question_memory *memory, uint64_t size)
     return more;
 }
 
-static bool take_variables(yara_question *question, const char *texts, size_t size)
-{
-    for (size_t i = 0; i < YARA_N_VARIABLES; i++) {
-        const char *end = size > 0 ? memchr(texts, '\0', size) : NULL;
-
-        if (!end)
-            return false;
-        question->variable[i] = texts;
-        size -= (size_t)(end - texts) + 1;
-        texts = end + 1;
-    }
-    return true;
-}
-
-/* One block of memory has it all: sections first, which are aligned. */
 static bool read_question(int fd, yara_question *question, question_memory *memory)
 {
-    const yara_ask *ask = &question->ask;
-    uint64_t sections, size;
-    uint8_t *at;
+    uint64_t size;
+    void *block;
 
-    if (!cli_read_all(fd, &question->ask, sizeof(*ask)))
+    if (!cli_read_all(fd, &question->ask, sizeof(question->ask)) || !yara_ask_size(&question->ask, &size))
         return false;
-    sections = (uint64_t)ask->n_sections * sizeof(yara_section);
-    size = sections + ask->texts + ask->names;
-    at = size <= UINT64_MAX - ask->size ? room_for(memory, size + ask->size) : NULL;
-    if (!at || !cli_read_all(fd, at, size + ask->size))
-        return false;
-    question->section = (const yara_section *)memory->bytes;
-    question->names = (const char *)at + sections + ask->texts;
-    question->bytes = at + size;
-    return take_variables(question, (const char *)at + sections, ask->texts);
+    block = room_for(memory, size);
+    return block && cli_read_all(fd, block, size) && yara_question_ok(question, block);
 }
 
 static bool send_hit(void *user, const yara_hit *hit)
@@ -232,32 +209,78 @@ static int judge_hello(const char *path, yara_hello *hello)
     if (!yara_hello_ok(hello))
         return fail(path, "the process that reads rules says what makes no sense", CLI_X_USAGE);
     if (hello->state == YARA_NO_LIBRARY)
-        cli_complain(NULL, "--yara needs libyara: %s", hello->remark[0].text);
+        path = "--yara needs libyara";
     else if (hello->state == YARA_NO_CAGE)
-        cli_complain(NULL, "the sandbox is required, but this is what can be had: %s", hello->remark[0].text);
-    for (uint32_t i = 0; i < hello->n_remarks && hello->state <= YARA_REFUSED; i++)
+        path = "the sandbox is required, but this is what can be had";
+    for (uint32_t i = 0; i < hello->n_remarks; i++)
         say_remark(path, &hello->remark[i]);
     if (hello->state == YARA_REFUSED)
         cli_complain(path, "no rules that can be used; nothing was scanned");
     return RC[hello->state];
 }
 
-static int await_hello(const char *path, int fd)
+int64_t yara_process_until(int64_t milliseconds)
+{
+    return yara_now() + milliseconds + GRACE;
+}
+
+/* Nobody waits any longer than that, also where a byte comes now and then. */
+static bool goes_on(ssize_t done, int64_t until)
+{
+    if (done == 0 || (done < 0 && errno != EINTR && errno != EAGAIN))
+        return false;
+    if (yara_now() <= until)
+        return true;
+    errno = ETIMEDOUT;
+    return false;
+}
+
+bool yara_process_read(int fd, void *out, uint64_t size, int64_t until)
+{
+    uint8_t *at = out;
+
+    while (size > 0) {
+        ssize_t got = read(fd, at, (size_t)size);
+
+        if (!goes_on(got, until))
+            return false;
+        at += got > 0 ? got : 0;
+        size -= got > 0 ? (uint64_t)got : 0;
+    }
+    return true;
+}
+
+bool yara_process_write(int fd, const void *bytes, uint64_t size, int64_t until)
+{
+    const uint8_t *at = bytes;
+
+    while (size > 0) {
+        ssize_t put = write(fd, at, (size_t)size);
+
+        if (!goes_on(put, until))
+            return false;
+        at += put > 0 ? put : 0;
+        size -= put > 0 ? (uint64_t)put : 0;
+    }
+    return true;
+}
+
+static int await_hello(const char *path, int fd, uint32_t seconds)
 {
     static yara_hello hello;
 
     errno = 0;
-    if (cli_read_all(fd, &hello, sizeof(hello)))
+    if (yara_process_read(fd, &hello, sizeof(hello), yara_process_until((int64_t)seconds * 1000)))
         return judge_hello(path, &hello);
-    return errno == EAGAIN
+    return errno == ETIMEDOUT
                ? fail(path, "reading these rules takes too long (--yara-timeout); nothing was scanned",
                       CLI_X_USAGE)
                : fail(path, "libyara died of these rules; nothing was scanned", CLI_X_USAGE);
 }
 
-static int start_process(const cli_args *args, uint32_t seconds, int *fd)
+static int start_process(const cli_args *args, int *fd)
 {
-    const struct timeval most = { .tv_sec = (time_t)seconds + GRACE };
+    const struct timeval tick = { .tv_sec = 1 }; /* after which the clock is looked at: goes_on() */
     pid_t self = getpid(), pid;
     int end[2];
 
@@ -273,8 +296,8 @@ static int start_process(const cli_args *args, uint32_t seconds, int *fd)
         (void)close(end[0]);
         return fail("--yara", strerror(errno), CLI_X_IO);
     }
-    (void)setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)); /* these cannot fail */
-    (void)setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+    (void)setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof(tick)); /* these cannot fail */
+    (void)setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &tick, sizeof(tick));
     *fd = end[0];
     return CLI_X_CLEAN;
 }
@@ -286,6 +309,6 @@ int yara_process_start(const cli_args *args, uint32_t seconds, int *fd)
 
     *fd = -1;
     if (rc == CLI_X_CLEAN)
-        rc = start_process(args, seconds, fd);
-    return rc == CLI_X_CLEAN ? await_hello(path, *fd) : rc;
+        rc = start_process(args, fd);
+    return rc == CLI_X_CLEAN ? await_hello(path, *fd, seconds) : rc;
 }

@@ -2,6 +2,7 @@
 #include "wire.h"
 
 #include <string.h>
+#include <time.h>
 
 /* Of numbers, hits are counted by whoever adds them up: no sum of these wraps. */
 #define COUNT_MOST (UINT64_C(1) << 40)
@@ -39,13 +40,64 @@ static bool are_tags(const char *text)
     return *text == '\0';
 }
 
+bool yara_ask_size(const yara_ask *ask, uint64_t *size)
+{
+    uint64_t most = (uint64_t)ask->n_sections * sizeof(yara_section) + ask->texts + ask->names;
+
+    if (ask->size > SIZE_MAX - most)
+        return false;
+    *size = most + ask->size;
+    return true;
+}
+
+static bool take_variables(yara_question *question, const char *texts, size_t size)
+{
+    for (size_t i = 0; i < YARA_N_VARIABLES; i++) {
+        const char *end = size > 0 ? memchr(texts, '\0', size) : NULL;
+
+        if (!end)
+            return false;
+        question->variable[i] = texts;
+        size -= (size_t)(end - texts) + 1;
+        texts = end + 1;
+    }
+    return size == 0;
+}
+
+/* The last name has its end, so that each has one. */
+static bool are_sections(const yara_question *question)
+{
+    const yara_ask *ask = &question->ask;
+    bool good = ask->names == 0 || question->names[ask->names - 1] == '\0';
+
+    for (uint32_t i = 0; good && i < ask->n_sections; i++) {
+        const yara_section *section = &question->section[i];
+
+        good = section->name < ask->names && section->off <= ask->size &&
+               section->size <= ask->size - section->off;
+    }
+    return good;
+}
+
+/* Sections first, which are aligned. */
+bool yara_question_ok(yara_question *question, const void *block)
+{
+    const yara_ask *ask = &question->ask;
+    const char *texts = (const char *)block + (size_t)ask->n_sections * sizeof(yara_section);
+
+    question->section = block;
+    question->names = texts + ask->texts;
+    question->bytes = (const uint8_t *)question->names + ask->names;
+    return take_variables(question, texts, ask->texts) && are_sections(question);
+}
+
+/* Also of remarks that are not said: nobody reads on behind a text. */
 bool yara_hello_ok(yara_hello *hello)
 {
-    if (hello->state >= YARA_STATES || hello->n_remarks > YARA_REMARKS)
-        return false;
-    for (uint32_t i = 0; i < hello->n_remarks; i++)
-        hello->remark[i].text[YARA_TEXT_CAP - 1] = '\0';
-    return true;
+    for (uint32_t i = 0; i < YARA_REMARKS; i++)
+        hello->remark[i].text[i < hello->n_remarks ? YARA_TEXT_CAP - 1 : 0] = '\0';
+    return hello->state < YARA_STATES && hello->n_remarks <= YARA_REMARKS &&
+           (hello->state == YARA_READY || hello->n_remarks > 0);
 }
 
 static bool place_ok(const yara_place *place, const yara_ask *ask)
@@ -67,8 +119,19 @@ bool yara_hit_ok(yara_hit *hit, const yara_ask *ask)
     return good;
 }
 
-bool yara_end_ok(const yara_end *end)
+bool yara_end_ok(const yara_end *end, const uint64_t said[3])
 {
-    return end->outcome < YARA_OUTCOMES && end->hits[0] <= COUNT_MOST && end->hits[1] <= COUNT_MOST &&
-           end->hits[2] <= COUNT_MOST;
+    bool good = end->outcome < YARA_OUTCOMES;
+
+    for (size_t i = 0; i < 3; i++)
+        good = good && end->hits[i] >= said[i] && end->hits[i] <= COUNT_MOST;
+    return good;
+}
+
+int64_t yara_now(void)
+{
+    struct timespec time;
+
+    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
+                                                      : 0;
 }

@@ -18,7 +18,6 @@ enum {
     YARA_METAS = 8,       /* of a rule that are told */
     YARA_HITS_PIECE = 64, /* of one piece that are told */
     YARA_REMARKS = 8,     /* of a compiler */
-    YARA_KERNELS_MOST = 1 << 16,
 };
 
 #define YARA_RULES_MOST (UINT64_C(64) << 20) /* bytes of a file of rules */
@@ -73,8 +72,17 @@ typedef struct yara_ask {
 
 typedef struct yara_section {
     uint64_t off, size;
-    uint32_t name, unused; /* where it begins in the names */
+    uint32_t name, index; /* where it begins in the names; its number in the ELF */
 } yara_section;
+
+/* The same in memory. */
+typedef struct yara_question {
+    yara_ask ask;
+    const char *variable[YARA_N_VARIABLES];
+    const yara_section *section;
+    const char *names;
+    const uint8_t *bytes;
+} yara_question;
 
 /* ---- what rules say of it: any number of hits, and the end ---- */
 
@@ -115,13 +123,25 @@ typedef enum yara_outcome {
 
 typedef struct yara_end {
     uint32_t outcome, code;
-    uint64_t hits[3]; /* by severity, with those that are not told */
+    uint32_t cut, unused; /* strings that were found so often that libyara looked no further */
+    uint64_t hits[3];     /* by severity, with those that are not told */
 } yara_end;
 
+/* ---- both ends ---- */
+
+/** Bytes of what follows a question. @return false: there is no such number */
+bool yara_ask_size(const yara_ask *ask, uint64_t *size);
+/** The parts of a question, whose `ask` was read, in what followed it: aligned as malloc does.
+ * @return false: it is none */
+bool yara_question_ok(yara_question *question, const void *block);
 /** Is what was read something that the other side may say? Texts are ended then, and names have letters,
- * digits and underlines only. @param ask what was asked */
+ * digits and underlines only. @param ask what was asked
+ * @param said by severity, hits that came before the end */
 bool yara_hello_ok(yara_hello *hello);
 bool yara_hit_ok(yara_hit *hit, const yara_ask *ask);
-bool yara_end_ok(const yara_end *end);
+bool yara_end_ok(const yara_end *end, const uint64_t said[3]);
+
+/** Milliseconds, of a clock that goes on. */
+int64_t yara_now(void);
 
 #endif

@@ -13,9 +13,8 @@ enum { YARA_RULE_CAP = YARA_NAME_CAP + 8, YARA_TOLD_MOST = 1000, YARA_NESTED_MOS
 struct cli_hit {
     const cuvet_item *item;
     const yara_hit *what;
-    const char *section; /* "" is the whole piece */
-    size_t section_len;
-    char rule[YARA_RULE_CAP]; /* "YARA:" and its name */
+    char section[4 * CLI_MEMBER_CAP + 1]; /* escaped; "" is the whole piece */
+    char rule[YARA_RULE_CAP];             /* "YARA:" and its name */
     cuvet_severity severity;
     uint64_t file_off;          /* where the piece is stored; of a nested one, where what it lies in is */
     bool exact;                 /* it is stored as it is: its bytes begin there */
@@ -46,14 +45,15 @@ typedef struct cli_yara {
     const cli_sink *inner;
     void *user;
     cli_looking looking;
-    int64_t left_ms;
+    int64_t left_ms;                  /* of the present file */
     uint64_t hits[3], hidden, unseen; /* of the present file; pieces that could not be unpacked */
     yara_told *told;
-    size_t n_told;
+    size_t n_told, n_hits;
     yara_outer outer[YARA_NESTED_MOST];
     size_t n_outer;
     cuvet_verdict verdict; /* beyond what was found: a limit, or an error … */
     char why[200];         /* … for this reason */
+    const char *missed;    /* what rules did not see of it, while they went on; NULL */
 } cli_yara;
 
 /** Start the rules that the command line names. @return CLI_X_CLEAN, or the exit code; it was said */

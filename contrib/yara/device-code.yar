@@ -188,7 +188,9 @@ rule miner_kernel : mining
     meta:
         description = "A kernel has the name of one of a miner of crypto currency"
         severity = "error"
+    strings:
+        // Names of symbols, and of entries of PTX: a text such as `kernels` is matched in its first 4096 bytes only.
+        $name = /[^A-Za-z](ethash|etchash|dagger_?hashimoto|progpow|kawpow|firopow|cryptonight|cn_?implode|cn_?explode|randomx|equihash|cuckaroo|cuckatoo|autolykos|kheavyhash|heavyhash|neoscrypt|lyra2(v2|v3|re|z)|x1[1367]r?_gpu|groestl_gpu|skein_gpu|scrypt_core|beamhash|octopus_hash|sha256d_gpu|verthash|zelhash)/ ascii nocase
     condition:
-        section == "" and
-        kernels matches /(^|[^A-Za-z])(ethash|etchash|dagger_?hashimoto|progpow|kawpow|firopow|cryptonight|cn_?implode|cn_?explode|randomx|equihash|cuckaroo|cuckatoo|autolykos|kheavyhash|heavyhash|neoscrypt|lyra2(v2|v3|re|z)|x1[1367]r?_gpu|groestl_gpu|skein_gpu|scrypt_core|beamhash|octopus_hash|sha256d_gpu|verthash|zelhash)/i
+        (kind == "ptx" or section == ".strtab") and $name
 }

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 
-import lib_browser
-from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, Result, Skip, USAGE, bad_container, cuvet, damaged_member, edited, equal, main, needs_packages, package, packed_cubin, read, sample, samples, scratch, test, write
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "corpus"))
+import edit  # noqa: E402
+import lib_browser  # noqa: E402
+from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, ROOT, Result, Skip, USAGE, bad_container, cuvet, damaged_member, edited, equal, main, needs_packages, package, packed_cubin, read, sample, samples, scratch, test, write  # noqa: E402
 
 MULTI, HOST, LTO = sample("multi.fatbin"), sample("host-plain.so"), sample("lto.fatbin")
 EVIL = "</script><img src=x onerror=alert(1)><!--"
@@ -46,9 +48,12 @@ class Page:
         self.files.append({"name": self.strings[r[0]], "entry": r[1], "pieces": [], "ranges": [], "findings": [], "codes": [], "cells": None})
 
     def take_l(self, r):
-        at = 0
-        for step, length, owner, index in zip(*[iter(map(int, r[2].split(",")))] * 4):
-            at += step
+        at = last = 0
+        for one in r[2].split(","):
+            step, length, owner, section, index = re.fullmatch(r"(?:(-?[1-9]\d*)\+)?(\d+)\.(\d+)(:)?(\d*)", one).groups()
+            assert section or not index, one
+            last = last if not section else int(index) if index else last + 1
+            at, length, owner, index = at + int(step or 0), int(length), int(owner), last if section else 0
             self.files[-1]["ranges"].append((at, length, self.strings[owner // 2], index, bool(owner % 2), bool(r[1]), self.strings[r[0]]))
             at += length
 
@@ -70,7 +75,9 @@ class Page:
         self.files[-1]["pieces"][-1]["kernels"].append((self.strings[r[0]],))
 
     def take_n(self, r):
-        for i, (front, rest) in enumerate(zip(*[iter(map(int, r[1].split(",")))] * 2)):
+        front = None
+        for i, one in enumerate(r[1].split(",")):
+            front, rest = map(int, one.split(".")) if "." in one else (front, int(one))
             self.files[-1]["pieces"][-1]["sections"][r[0] + i] = self.strings[front] + self.strings[rest]
 
     def take_a(self, r):
@@ -94,6 +101,10 @@ def report(*args, rc=CLEAN, **how):
     r = cuvet("report", *args, **how)
     equal(r.rc, rc, r.err[:300])
     return Page(r.raw.decode("utf-8"))
+
+
+def ptx_of(names):
+    return (".version 8.0\n.target sm_75\n.address_size 64\n" + "".join(".visible .entry %s()\n{\n\tret;\n}\n" % name for name in names)).encode()
 
 
 def opens_packages():
@@ -168,6 +179,23 @@ def as_map_tells_it():
     sections = f["pieces"][0]["sections"]
     dumped = [o for o in cuvet("dump", "--sections", "--format=ndjson", "--member", "0", HOST).objects() if o["type"] == "section"]
     equal([sections[o["index"]] for o in dumped if o["index"] > 0], [o["name"] for o in dumped if o["index"] > 0])
+
+
+@test
+def no_byte_is_counted_twice():
+    """What is shown as areas are bytes of the file: no more than it has, also where containers lie in containers."""
+    elf = read("plain.sm_90.cubin")
+    inner = edit.container(*[edit.member(2, elf, 90) for _ in range(3)])
+    nested = write(edit.container(edit.member(2, elf, 90), edit.member(2, inner, 90, how="zstd"), edit.member(2, edit.container(edit.member(2, inner, 90, how="lz4")), 90)))
+    for path in [nested] + samples()[::4]:
+        page = report(path, rc=cuvet("scan", path).rc)
+        for f in page.files:
+            stored, size = (sum(c[at] for c in f["codes"]) for at in (3, 4))
+            outer = [p for p in f["pieces"] if p["path"].count("fatbin[") < 2]
+            equal((stored, size), (sum(p["stored"] for p in outer), sum(p["size"] for p in outer)), path)
+            equal(sum(c[2] for c in f["codes"]), len(f["pieces"]), path)
+            assert stored <= os.path.getsize(path), path
+            assert path != nested or len(f["pieces"]) > len(outer) + 5, path
 
 
 @test
@@ -460,6 +488,83 @@ def hostile_names_in_a_browser():
         # What would be tried by somebody who got this far: refused by the policy.
         b.run("new Promise((done) => { window.ran = 0; const s = document.createElement('div'); try { s.innerHTML = '<img src=x onerror=ran=1>'; window.set = 1; } catch (e) { window.set = 0; } setTimeout(done, 100); })")
         equal((b.run("window.set"), b.run("window.ran")), (0, 0))
+
+
+@test
+def enormous_names():
+    """Names that want to fill the page, or to be what JavaScript has: each part keeps its bound, and what has no room is counted."""
+    needs_packages()
+    elf = read("plain.ptx")
+    long = {"%04d/" % i + "\u202e\U000e0041" * 500: elf for i in range(600)}
+    strange = {name: elf for name in ("__proto__", "constructor", "toString", "\u2028", "<!--<script>", "]]>", "'\"`${x}", "%00")}
+    kernels = ptx_of(["__proto__", "constructor", "hasOwnProperty", "valueOf"] + ["k" + "x" * 60000, "$_%" * 100])
+    path = package(**strange, **long, kernels=kernels)
+    r = cuvet("report", path)
+    page = Page(r.raw.decode())
+    equal((r.rc, page.end["files"], len(page.files) + page.end["hidden"]), (CLEAN, 609, 609))
+    assert page.end["hidden"] > 0 and len(r.raw) < 20 << 20, (page.end, len(r.raw))
+    equal(sum(f["end"]["pieces"] for f in page.files), len(page.files))
+    equal(page.end["pieces"], 609)
+    out = saved(path)
+    with lib_browser.Browser() as b:
+        b.open(out)
+        equal(b.complaints(), [])
+        b.run("[...document.querySelectorAll('#piece-controls button')].find((x) => x.textContent === 'kernels').click()")
+        text = b.run("document.body.innerText")
+        assert "were not on" not in text and "not on this page" in text, "what has no room is said"
+        assert b.run("document.documentElement.scrollWidth <= innerWidth"), "wider than the window"
+        equal(b.complaints(), [])
+
+
+# What people need who use keys or a screen reader: as axe has it, whose rules the page keeps.
+NAMELESS = """JSON.stringify({
+    nameless: [...document.querySelectorAll('button, select, input, canvas:not([aria-hidden])')].filter((x) => !(x.getAttribute('aria-label') || x.textContent.trim() || x.labels && x.labels.length)).map((x) => x.outerHTML.slice(0, 80)),
+    ids: [...document.querySelectorAll('[id]')].map((x) => x.id).filter((x, i, all) => all.indexOf(x) !== i),
+    headings: [...document.querySelectorAll('h1, h2, h3, h4')].map((x) => Number(x.tagName[1])).filter((x, i, all) => i && x > all[i - 1] + 1),
+    stuck: [...document.querySelectorAll('*')].filter((x) => x.scrollHeight > x.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(x).overflowY) && x.tabIndex < 0 &&
+        !x.querySelector('a, button, input, select, [tabindex]')).map((x) => x.outerHTML.slice(0, 80))})"""
+# Presses, keys, words, clicks, in an order that nobody would think of.
+WALK = """(async () => {
+    let seed = %d;
+    const any = (n) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) %% Math.max(1, n);
+    const keys = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Enter', 'Backspace', 'Escape', 'Home', 'End', 'PageDown', '+', '-'];
+    for (let i = 0; i < %d; i++) {
+        const all = [...document.querySelectorAll('button:not(:disabled), select, input, canvas, .vt .body, .row.pick')], x = all[any(all.length)], box = x.getBoundingClientRect();
+        const place = { clientX: box.left + any(box.width | 0), clientY: box.top + any(box.height | 0), bubbles: true, deltaY: any(3) - 1, ctrlKey: true };
+        if (x.tagName === 'SELECT') {
+            x.selectedIndex = any(x.options.length);
+            x.dispatchEvent(new Event('change'));
+        } else if (x.tagName === 'INPUT') {
+            x.value = ['', 'a', 'sm_9', '\\\\', '[', 'k1 k2'][any(6)];
+            x.dispatchEvent(new Event('input'));
+        } else if (x.tagName === 'BUTTON' || x.classList.contains('row'))
+            x.click();
+        else {
+            for (let k = 0; k < 3; k++) x.dispatchEvent(new KeyboardEvent('keydown', { key: keys[any(keys.length)] }));
+            for (const what of ['mousemove', 'click', 'dblclick']) x.dispatchEvent(new MouseEvent(what, place));
+            x.dispatchEvent(new WheelEvent('wheel', place));
+            x.scrollTop = any(1e6);
+        }
+        if (i %% 10 === 0) await new Promise((done) => setTimeout(done, 10));
+    }
+    await new Promise((done) => setTimeout(done, 300));
+})()"""
+
+
+@test
+def whoever_uses_it():
+    """Nothing is without a name, and nothing that can be pressed, in any order, breaks it."""
+    bad = [os.path.join(folder, name) for folder, _, names in sorted(os.walk(os.path.join(ROOT, "corpus", "hostile"))) for name in sorted(names)]
+    r = cuvet("report", HOST, MULTI, LTO, *bad[::1 if os.environ.get("CV_FULL") else 40])
+    out = write(r.raw, "page.html")
+    for dark in (False, True):
+        with lib_browser.Browser(dark=dark) as b:
+            b.open(out)
+            b.run("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
+            equal(json.loads(b.run(NAMELESS)), {"nameless": [], "ids": [], "headings": [], "stuck": []})
+            b.run(WALK % (15 + dark, 1000 if os.environ.get("CV_FULL") else 120))
+            equal(json.loads(b.run(NAMELESS)), {"nameless": [], "ids": [], "headings": [], "stuck": []}, "afterwards")
+            equal((b.complaints(), len(b.requests())), ([], 1))
 
 
 @test

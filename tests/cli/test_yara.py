@@ -245,6 +245,10 @@ def severities_and_exit_codes():
                                                        ("verdict", None), ("summary", None)])
     lto = cuvet("scan", "--format=ndjson", "--yara", some, sample("lto-lz4.fatbin")).objects("verdict")[0]
     assert lto["yara_unseen"] > 0, lto
+    none = rules("rule x { condition: false }")
+    for option, rc in ((), CLEAN), (("--fail-on", "unsupported"), FINDINGS):
+        r = cuvet("scan", "--format=ndjson", *option, "--yara", none, sample("lto.fatbin"), PTX)
+        equal((r.rc, [(o["verdict"], o["yara_unseen"]) for o in r.objects("verdict")]), (rc, [("unsupported", 1), ("clean", 0)]), "not clean for rules that did not see it")
 
 
 @test

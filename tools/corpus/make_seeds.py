@@ -693,6 +693,42 @@ def make_known():
     put("known", "reply-failed", b"\2\0" + struct.pack("<IIIIQII", 0x6E6B7663, 3, 0, 0, 0, 0, 0))
 
 
+def make_yara():
+    """fuzz/target_yara.c: what cli/yara/wire.h has"""
+    def name(text, size=132):
+        return text.ljust(size, b"\0")
+
+    def hello(state, n_remarks, *texts):
+        return struct.pack("<IIII", state, 1, n_remarks, 0) + b"".join(struct.pack("<II", 3, 0) + name(t, 512) for t in texts)
+
+    put("yara", "ready", b"\0" + hello(0, 0).ljust(16 + 8 * 520, b"\0"))
+    put("yara", "refused", b"\0" + hello(1, 1, b"syntax error"))
+    put("yara", "no-library-no-end", b"\0" + hello(2, 0, b"b" * 512))
+    put("yara", "refused-without-a-word", b"\0" + hello(1, 0))
+
+    def ask(size=100, texts=0, n_sections=0, names=0):
+        return struct.pack("<IIIIQ", 1000, texts, n_sections, names, size)
+
+    words, names, sections = b"sm_90\0elf\0ptxas 13.0\0_Z1kPi\n\0zstd\0fatbin[0]/entry[0]\0a.whl!/a.so\0", b".text\0.strtab\0", struct.pack("<QQIIQQII", 0, 4, 0, 1, 4, 4, 6, 2)
+    put("yara", "question", b"\1" + ask(8, len(words), 2, len(names)) + sections + words + names + b"12345678")
+    put("yara", "question-of-nothing", b"\1" + ask(0, 7) + bytes(7))
+    put("yara", "question-cut", b"\1" + ask(8, len(words) - 1, 2, len(names)) + sections + words[:-1] + names + b"12345678")
+    put("yara", "question-names-without-end", b"\1" + ask(8, len(words), 2, len(names) - 1) + sections + words + names[:-1] + b"12345678")
+    put("yara", "question-beyond", b"\1" + ask(7, len(words), 2, len(names)) + sections + words + names + b"1234567")
+    put("yara", "question-huge", b"\1" + ask((1 << 64) - 1, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF))
+
+    def hit(section=0, severity=1, n_places=1, n_metas=1, places=1, rule=b"rule_1", tags=b"a b", off=90, length=10, string=b"$a"):
+        return struct.pack("<IIIIQ", section, severity, n_places, n_metas, places) + name(rule) + name(b"default") + name(tags, 512) + name(b"what it is", 512) + (
+            name(b"author") + name(b"me", 512)) + bytes(7 * (132 + 512)) + struct.pack("<QQ", off, length) + name(string) + bytes(4) + bytes(15 * 152)
+
+    for what, data in (("hit", hit()), ("hit-section", hit(section=2)), ("hit-beyond", hit(length=11)), ("hit-many", hit(n_places=17, places=17)), ("hit-control", hit(rule=b"a\x1b[31m")),
+                       ("hit-tags", hit(tags=b"a\tb")), ("hit-string", hit(string=b"$a$")), ("hit-cut", hit()[:700])):
+        put("yara", what, b"\2" + ask(100, n_sections=2) + data)
+    for what, said, outcome, hits in (("end", (1, 2, 0), 0, (1, 2, 3)), ("end-time", (0, 0, 0), 1, (0, 0, 0)), ("end-fewer", (2, 0, 0), 0, (1, 0, 0)), ("end-outcome", (0, 0, 0), 9, (0, 0, 0)),
+                                      ("end-many", (0, 0, 0), 0, (1 << 40, 1 << 41, 0))):
+        put("yara", what, b"\3" + struct.pack("<QQQ", *said) + struct.pack("<IIII", outcome, 0, 0, 0) + struct.pack("<QQQ", *hits))
+
+
 def make_policy():
     """fuzz/target_policy.c: policies as JSON, and lines of an earlier scan"""
     schema = b'"schema":"cuvet-policy/1"'
@@ -844,7 +880,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_programs, make_dump):
+                 make_memberopt, make_programs, make_yara, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}
