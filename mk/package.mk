@@ -3,7 +3,7 @@
 # cli/package/: cuvet-package, which the command starts for each package that it opens. It alone has libarchive in
 # it. Where they are not installed it is not built, and the command says of packages that it cannot open them.
 
-PACKAGE_NEEDS := libarchive jansson
+PACKAGE_NEEDS := libarchive jansson nettle
 PACKAGE_OBJS  := $(patsubst %,$(BUILD)/obj/cli/%.o,package/main package/also package/open package/image package/image_json package/image_read package/image_tree package/tar package/zip package/frame sandbox filter)
 # ARCHIVE=static: libarchive and the decompressors are in it, nettle and jansson alone are loaded (the Python package).
 ARCHIVE       ?= shared

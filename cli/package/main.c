@@ -452,6 +452,9 @@ static void put_image(const struct package_image *image)
     for (size_t i = 0; (name = image_missing(image, i)) != NULL; i++)
         put_remark(*name ? name : "(no name)",
                    "of an image, and not in this package, or of a kind that is not known");
+    if (image_missing(image, 0))
+        put_finding("is an image of which something is not in it, or of a kind that is not known",
+                    PACKAGE_UNSUPPORTED, false, -1);
 }
 
 static void put_also(const char *why, uint64_t at)

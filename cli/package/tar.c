@@ -205,9 +205,9 @@ static void begin_words(package_tar *tar, uint8_t kind, uint64_t size)
         begin_body(tar, size);
         return;
     }
-    if (kind == 'x' && tar->group.words)
+    if (kind != 'g' && tar->group.words)
         set_fault(tar, "has records of PAX twice for one entry");
-    tar->group.words = tar->group.words || kind == 'x';
+    tar->group.words = tar->group.words || kind != 'g';
     tar->global = kind == 'g';
     tar->n_word = 0;
     tar->most_word = size;
@@ -225,9 +225,9 @@ static void end_group(package_tar *tar, uint8_t kind, uint64_t size)
                                 .file = !(kind >= '1' && kind <= '6'),
                                 .sparse = tar->group.sparse || kind == 'S' };
 
-    if ((kind == 'V' || kind == 'A' || kind == 'X') && entry.size > 0)
+    if ((kind == 'V' || kind == 'A') && entry.size > 0)
         set_fault(tar, "has an entry of a kind that is a file for some readers, and none for others");
-    if (kind != 'V' && kind != 'A' && kind != 'X') {
+    if (kind != 'V' && kind != 'A') {
         add_entry(tar, &entry);
         tar->group = (tar_group){ 0 };
     }
@@ -266,7 +266,7 @@ static void take_header(package_tar *tar)
     if (!read_number(tar->block + TAR_SIZE, TAR_SIZE_BYTES, &size)) {
         set_fault(tar, "has a size that is no number for some readers");
         tar->state = LOST;
-    } else if (kind == 'x' || kind == 'g' || kind == 'L' || kind == 'K') {
+    } else if (kind != 0 && strchr("xXgLK", kind)) { /* X: those of Solaris */
         begin_words(tar, kind, size);
     } else {
         end_group(tar, kind, size);

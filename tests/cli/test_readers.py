@@ -71,7 +71,6 @@ TAR = {
     "a size that is none": words(SCHILY__realsize=0) + EVIL,
     "a volume's label with bytes": entry(b"evil.gz", kind=b"V"),
     "rights of Solaris with bytes": entry(b"evil.gz", kind=b"A"),
-    "records of Solaris": entry(b"evil.gz", kind=b"X") + OK,
     "a size that ends early": header(b"ok", field=b"0\0%o" % LONG + bytes(10 - len(b"%o" % LONG))) + EVIL,
     "a size below zero": header(b"ok", field=b"-0000000001\0") + EVIL,
     "a size of nines": header(b"ok", field=b"00000000009\0") + EVIL,
@@ -96,7 +95,7 @@ GOOD = {
     "a size with blanks": header(b"e", field=(b"%o " % len(PACKED)).rjust(12)) + filled(PACKED), "a size to the base of 256": header(b"e", field=b"\x80" + len(PACKED).to_bytes(11, "big")) + filled(PACKED),
     "a size by PAX alone": words(size=len(PACKED)) + header(b"e") + filled(PACKED), "a commit": words(b"g", comment="a" * 40) + EVIL, "a hard link with a size": OK + header(b"h", 5, b"1", b"ok.txt") + EVIL,
     "a folder with a size": header(b"d/", 512, b"5") + EVIL, "a contiguous file": entry(b"e.gz", kind=b"7"), "a name of digits": entry(b"070701/x.gz"), "old": entry(b"e.gz", mark=b""),
-    "GNU": entry(b"e.gz", mark=b"ustar  \0"), "a long name": entry(b"././@LongLink", b"n" * 300 + b"\0", b"L") + EVIL, "no end": EVIL[:-len(filled(b"")) or None],
+    "records of Solaris": words(b"X", size=len(PACKED)) + header(b"e") + filled(PACKED), "GNU": entry(b"e.gz", mark=b"ustar  \0"), "a long name": entry(b"././@LongLink", b"n" * 300 + b"\0", b"L") + EVIL, "no end": EVIL[:-len(filled(b"")) or None],
 }
 
 
