@@ -233,15 +233,17 @@ static json_t *text_of(const cli_session *session, const json_t *places, uint64_
     const char *said = json_string_value(json_object_get(json_object_get(place, "message"), "text"));
     const char *unpacked = json_object_get(properties, "unpackedOffset") ? "unpacked " : "";
     const json_t *off = json_object_get(properties, *unpacked ? "unpackedOffset" : "fileOffset");
-    char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128], times[48] = "", at[32] = "";
+    char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128 + CLI_FATE_CAP], times[48] = "", at[32] = "",
+                                                                                fate[CLI_FATE_CAP];
 
     if (count > 1)
         snprintf(times, sizeof(times), "%" PRIu64 " places, the first ", count);
     if (json_is_integer(off))
         snprintf(at, sizeof(at), "byte 0x%" PRIx64, (uint64_t)json_integer_value(off));
     (void)full_name(session, path ? path : "", name, sizeof(name));
-    snprintf(text, sizeof(text), "%s (%s%s%s%s%s)", said ? said : "", times, name, *name && *at ? ", " : "",
-             *at ? unpacked : "", at);
+    cli_fate_text(session->in, fate);
+    snprintf(text, sizeof(text), "%s (%s%s%s%s%s)%s%s", said ? said : "", times, name,
+             *name && *at ? ", " : "", *at ? unpacked : "", at, *fate ? "; " : "", fate);
     return sarif_message(text);
 }
 
@@ -301,12 +303,16 @@ static void add_notification(cli_sarif_report *report, const char *level, const 
     cli_json_append(report->notifications, notification);
 }
 
-static json_t *summary_of(const cli_result *res)
+static json_t *summary_of(const cli_input *in, const cli_result *res)
 {
     const cuvet_summary *summary = &res->sum;
     json_t *properties = json_object();
 
     cli_json_set(properties, "verdict", json_string(cuvet_verdict_name(res->verdict)));
+    if (in->fate != CLI_FATE_CONTENT)
+        cli_json_set(properties, "image", json_string(cli_fate_name(in->fate)));
+    if (in->layer)
+        cli_json_set(properties, "layer", cli_json_u64(in->layer));
     cli_json_set(properties, "containers", cli_json_u64(summary->containers));
     cli_json_set(properties, "members", cli_json_u64(summary->members));
     cli_json_set(properties, "images", cli_json_u64(summary->images));
@@ -348,7 +354,8 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         return;
     sarif_need_artifact(report, session);
     if (session->in->what != CLI_ENTRY || *sarif_inner(session->in->name, true))
-        cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties", summary_of(res));
+        cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties",
+                     summary_of(session->in, res));
     for (size_t i = 0; i < report->n_groups; i++)
         add_result(report, session, &report->group[i]);
     sarif_add_hits(report, session);

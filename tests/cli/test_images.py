@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 
-from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, cuvet, equal, main, read, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, bad_container, cuvet, equal, main, read, scratch, test, write
 
 PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
 FATBIN, CUBIN = read("multi.fatbin"), read("plain.sm_75.cubin")
@@ -340,6 +340,23 @@ def check_asks_for_what_the_image_has():
     text = cuvet("inventory", path).out
     assert '"cuvet:image"' in text and '"deleted"' in text, text[:500]
     assert "image=deleted" in cuvet("inventory", "--format=spdx", path).out
+
+
+@test
+def everybody_says_that_it_is_in_none():
+    """list above the pieces, and SARIF behind a message and with the file."""
+    needed()
+    d = scratch()
+    path = write(oci([tar([("a.fatbin", FATBIN), ("bad.fatbin", bad_container())]), tar([(".wh.a.fatbin", b""), (".wh.bad.fatbin", b""), ("b.cubin", CUBIN)])]), "x.tar", d)
+    out = cuvet("list", path).out
+    assert out.count("a.fatbin; in no image: deleted by layer 2\n  PATH") == 1 and "/b.cubin\n  PATH" in out, out
+    for o in cuvet("list", "--format=ndjson", path).objects("member"):
+        equal((o.get("image"), o.get("layer")), (None, None) if o["file"].endswith("/b.cubin") else ("deleted", 2), o)
+    (run,) = json.loads(cuvet("scan", "--format=sarif", path).out)["runs"]
+    (result,) = [r for r in run["results"] if r["level"] == "error"]
+    assert result["message"]["text"].endswith("; in no image: deleted by layer 2"), result
+    said = [a["properties"]["layer"] for a in run["artifacts"] if a.get("properties", {}).get("image") == "deleted"]
+    assert said and set(said) == {2}, run["artifacts"]
 
 
 @test
