@@ -340,6 +340,23 @@ static void end_package(cli_sarif_report *report, const cli_input *in)
     cli_json_set(artifact, "properties", json_pack("{s:o}", "entries", cli_json_u64(in->entries)));
 }
 
+/* Why a file was not looked into. @return false: it is counted instead */
+static bool has_room_to_say(cli_sarif_report *report, const cli_result *res)
+{
+    if (!res->why)
+        return true;
+    if (res->verdict == CUVET_V_MALFORMED && json_array_size(report->results) >= SARIF_MOST_RESULTS) {
+        report->left_out++;
+        return false;
+    }
+    if (res->verdict != CUVET_V_MALFORMED &&
+        json_array_size(report->notifications) >= SARIF_MOST_NOTIFICATIONS) {
+        report->unnotified++;
+        return false;
+    }
+    return true;
+}
+
 static void on_end(void *user, const cli_session *session, const cli_result *res)
 {
     cli_sarif_report *report = user;
@@ -349,8 +366,9 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         end_package(report, session->in);
         return;
     }
-    /* Of most entries of a package there is nothing to say. */
-    if (res->verdict == CUVET_V_CLEAN && summary->members + summary->images == 0 && !report->has_artifact)
+    /* Of most entries of a package there is nothing to say, and of very many the same. */
+    if (summary->members + summary->images == 0 && !report->has_artifact &&
+        (res->verdict == CUVET_V_CLEAN || !has_room_to_say(report, res)))
         return;
     sarif_need_artifact(report, session);
     if (session->in->what != CLI_ENTRY || *sarif_inner(session->in->name, true))
@@ -362,7 +380,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
     forget_groups(report);
     if (res->why && res->verdict == CUVET_V_MALFORMED)
         add_malformed(report, session, res->why);
-    else if (res->why)
+    else if (res->why && has_room_to_say(report, res))
         add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
                          sarif_location(report, session, "", UINT64_MAX, 0));
 }
@@ -446,6 +464,12 @@ static void say_what_is_left_out(cli_sarif_report *report)
 {
     char text[160];
 
+    if (report->unnotified > 0) {
+        snprintf(text, sizeof(text), "%" PRIu64 " more files were not looked into: a run names %d of them",
+                 report->unnotified, SARIF_MOST_NOTIFICATIONS);
+        cli_complain(NULL, "%s", text);
+        add_notification(report, "error", text, NULL);
+    }
     if (report->left_out == 0)
         return;
     snprintf(text, sizeof(text), "%" PRIu64 " results are left out: a run has %d, of which %d notes",
