@@ -221,9 +221,13 @@ static void begin_json(void *user, const cli_session *session)
 
 static void put_heading(list_run *list, const cli_session *session)
 {
+    char fate[CLI_FATE_CAP];
+
     list->headed = true;
     cli_put_str(stdout, session->in->name);
-    printf("\n  %-32s %-8s %-13s %12s %12s  %s\n", "PATH", "KIND", "ARCH", "STORED", "SIZE", "COMPRESSION");
+    cli_fate_text(session->in, fate);
+    printf("%s%s\n  %-32s %-8s %-13s %12s %12s  %s\n", *fate ? "; " : "", fate, "PATH", "KIND", "ARCH",
+           "STORED", "SIZE", "COMPRESSION");
 }
 
 /* Most entries of a package have nothing to list. */

@@ -75,6 +75,17 @@ const char *cli_fate_name(cli_fate fate)
     return fate < CLI_N_FATE ? NAME[fate] : NULL;
 }
 
+/* It is shipped, and nobody who runs the image has it. */
+void cli_fate_text(const cli_input *in, char out[CLI_FATE_CAP])
+{
+    if (in->fate == CLI_FATE_CONTENT)
+        *out = '\0';
+    else if (in->fate == CLI_FATE_UNUSED || !in->layer)
+        snprintf(out, CLI_FATE_CAP, "in no image");
+    else
+        snprintf(out, CLI_FATE_CAP, "in no image: %s by layer %" PRIu32, cli_fate_name(in->fate), in->layer);
+}
+
 void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum)
 {
     uint64_t count = sum->errors + sum->warnings;

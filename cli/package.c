@@ -3,6 +3,7 @@
  * finds through a pipe; this one, the opener, puts the bytes of each entry into a file without a name, and
  * hands that on like any other input. It looks at the first bytes of a file alone, to know a package. */
 #include "package/frame.h"
+#include "package/zip.h"
 
 #include "input_int.h"
 #include "whole.h"
@@ -81,11 +82,12 @@ package_form cli_package_form(int fd, uint64_t size)
     uint8_t head[PACKAGE_HEAD], tail[PACKAGE_TAIL];
     size_t n_head = read_some(fd, head, sizeof(head), 0);
     package_form form = package_form_of(head, n_head);
+    uint64_t at;
 
     if (form != PACKAGE_NONE || size < sizeof(tail) ||
         !cli_read_at(fd, tail, sizeof(tail), size - sizeof(tail)))
         return form;
-    return package_is_zip_end(tail) ? PACKAGE_ZIP : PACKAGE_NONE;
+    return package_is_zip_end(tail) || package_zip_found(fd, size, &at) ? PACKAGE_ZIP : PACKAGE_NONE;
 }
 
 /* A package may be something else as well: for whoever reads it by its first bytes. */
@@ -290,7 +292,6 @@ static bool end_entry(package *pack, const package_frame *frame)
 {
     package_walk *walk = pack->walk;
     cli_found found = { .name = pack->entry,
-                        .fd = pack->fd,
                         .owned = true,
                         .what = CLI_ENTRY,
                         .fate = pack->entry_fate,
@@ -303,6 +304,7 @@ static bool end_entry(package *pack, const package_frame *frame)
         fail(walk, pack->entry, strerror(errno), CLI_X_IO);
         return false;
     }
+    found.fd = pack->fd; /* only now: what was small may have been moved */
     found.size = pack->size;
     form = cli_package_form(pack->fd, pack->size);
     if (form == PACKAGE_NONE) {

@@ -174,6 +174,15 @@ static void put_producer(cli_record *out, const cuvet_producer *producer)
     cli_record_close(out, '}');
 }
 
+/* Of a file of an image archive that is in no image. */
+static void put_fate(cli_record *out, const cli_input *in)
+{
+    if (in->fate != CLI_FATE_CONTENT)
+        cli_record_string(out, "image", cli_fate_name(in->fate));
+    if (in->layer)
+        cli_record_u64(out, "layer", in->layer);
+}
+
 cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *item)
 {
     cli_record *out = &record;
@@ -205,6 +214,7 @@ cli_record *cli_ndjson_member(const cli_session *session, const cuvet_item *item
     put_producer(out, &item->producer);
     cli_record_u64(out, "errors", item->errors);
     cli_record_u64(out, "warnings", item->warnings);
+    put_fate(out, session->in);
     return out;
 }
 
@@ -236,10 +246,7 @@ static void on_end(void *user, const cli_session *session, const cli_result *end
     cli_record_string(out, "depth", session->depth == CUVET_DEPTH_FULL ? "full" : "headers");
     if (end->why)
         cli_record_text(out, "reason", end->why);
-    if (session->in->fate != CLI_FATE_CONTENT)
-        cli_record_string(out, "image", cli_fate_name(session->in->fate));
-    if (session->in->layer)
-        cli_record_u64(out, "layer", session->in->layer);
+    put_fate(out, session->in);
     cli_record_u64(out, "members", summary->members);
     cli_record_u64(out, "findings", summary->warnings + summary->errors);
     cli_record_u64(out, "containers", summary->containers);

@@ -233,15 +233,17 @@ static json_t *text_of(const cli_session *session, const json_t *places, uint64_
     const char *said = json_string_value(json_object_get(json_object_get(place, "message"), "text"));
     const char *unpacked = json_object_get(properties, "unpackedOffset") ? "unpacked " : "";
     const json_t *off = json_object_get(properties, *unpacked ? "unpackedOffset" : "fileOffset");
-    char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128], times[48] = "", at[32] = "";
+    char name[NAME_CAP], text[NAME_CAP + CLI_MESSAGE_CAP + 128 + CLI_FATE_CAP], times[48] = "", at[32] = "",
+                                                                                fate[CLI_FATE_CAP];
 
     if (count > 1)
         snprintf(times, sizeof(times), "%" PRIu64 " places, the first ", count);
     if (json_is_integer(off))
         snprintf(at, sizeof(at), "byte 0x%" PRIx64, (uint64_t)json_integer_value(off));
     (void)full_name(session, path ? path : "", name, sizeof(name));
-    snprintf(text, sizeof(text), "%s (%s%s%s%s%s)", said ? said : "", times, name, *name && *at ? ", " : "",
-             *at ? unpacked : "", at);
+    cli_fate_text(session->in, fate);
+    snprintf(text, sizeof(text), "%s (%s%s%s%s%s)%s%s", said ? said : "", times, name,
+             *name && *at ? ", " : "", *at ? unpacked : "", at, *fate ? "; " : "", fate);
     return sarif_message(text);
 }
 
@@ -301,12 +303,16 @@ static void add_notification(cli_sarif_report *report, const char *level, const 
     cli_json_append(report->notifications, notification);
 }
 
-static json_t *summary_of(const cli_result *res)
+static json_t *summary_of(const cli_input *in, const cli_result *res)
 {
     const cuvet_summary *summary = &res->sum;
     json_t *properties = json_object();
 
     cli_json_set(properties, "verdict", json_string(cuvet_verdict_name(res->verdict)));
+    if (in->fate != CLI_FATE_CONTENT)
+        cli_json_set(properties, "image", json_string(cli_fate_name(in->fate)));
+    if (in->layer)
+        cli_json_set(properties, "layer", cli_json_u64(in->layer));
     cli_json_set(properties, "containers", cli_json_u64(summary->containers));
     cli_json_set(properties, "members", cli_json_u64(summary->members));
     cli_json_set(properties, "images", cli_json_u64(summary->images));
@@ -334,6 +340,23 @@ static void end_package(cli_sarif_report *report, const cli_input *in)
     cli_json_set(artifact, "properties", json_pack("{s:o}", "entries", cli_json_u64(in->entries)));
 }
 
+/* Why a file was not looked into. @return false: it is counted instead */
+static bool has_room_to_say(cli_sarif_report *report, const cli_result *res)
+{
+    if (!res->why)
+        return true;
+    if (res->verdict == CUVET_V_MALFORMED && json_array_size(report->results) >= SARIF_MOST_RESULTS) {
+        report->left_out++;
+        return false;
+    }
+    if (res->verdict != CUVET_V_MALFORMED &&
+        json_array_size(report->notifications) >= SARIF_MOST_NOTIFICATIONS) {
+        report->unnotified++;
+        return false;
+    }
+    return true;
+}
+
 static void on_end(void *user, const cli_session *session, const cli_result *res)
 {
     cli_sarif_report *report = user;
@@ -343,19 +366,21 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         end_package(report, session->in);
         return;
     }
-    /* Of most entries of a package there is nothing to say. */
-    if (res->verdict == CUVET_V_CLEAN && summary->members + summary->images == 0 && !report->has_artifact)
+    /* Of most entries of a package there is nothing to say, and of very many the same. */
+    if (summary->members + summary->images == 0 && !report->has_artifact &&
+        (res->verdict == CUVET_V_CLEAN || !has_room_to_say(report, res)))
         return;
     sarif_need_artifact(report, session);
     if (session->in->what != CLI_ENTRY || *sarif_inner(session->in->name, true))
-        cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties", summary_of(res));
+        cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties",
+                     summary_of(session->in, res));
     for (size_t i = 0; i < report->n_groups; i++)
         add_result(report, session, &report->group[i]);
     sarif_add_hits(report, session);
     forget_groups(report);
     if (res->why && res->verdict == CUVET_V_MALFORMED)
         add_malformed(report, session, res->why);
-    else if (res->why)
+    else if (res->why && has_room_to_say(report, res))
         add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
                          sarif_location(report, session, "", UINT64_MAX, 0));
 }
@@ -439,6 +464,12 @@ static void say_what_is_left_out(cli_sarif_report *report)
 {
     char text[160];
 
+    if (report->unnotified > 0) {
+        snprintf(text, sizeof(text), "%" PRIu64 " more files were not looked into: a run names %d of them",
+                 report->unnotified, SARIF_MOST_NOTIFICATIONS);
+        cli_complain(NULL, "%s", text);
+        add_notification(report, "error", text, NULL);
+    }
     if (report->left_out == 0)
         return;
     snprintf(text, sizeof(text), "%" PRIu64 " results are left out: a run has %d, of which %d notes",

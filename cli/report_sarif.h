@@ -28,6 +28,7 @@ struct cli_sarif_report {
     json_t *artifacts, *results, *notifications, *rules;
     size_t notes, places; /* results that are notes; places of all results */
     uint64_t left_out;    /* results that there was no room for */
+    uint64_t unnotified;  /* files that were not looked into, the same */
     size_t n_rules;
     size_t *rule_at; /* by rule: its index in rules, from 1; 0: it is not there */
     size_t malformed_at;

@@ -297,14 +297,12 @@ void cli_put_filtered(const cli_result *result)
     put_some(result->left_out_findings, "finding", "findings", &sep);
 }
 
-/* It is shipped, and nobody who runs the image has it. */
 static void put_fate(const cli_input *in)
 {
-    if (in->fate == CLI_FATE_CONTENT)
-        return;
-    printf("; in no image");
-    if (in->fate != CLI_FATE_UNUSED && in->layer)
-        printf(": %s by layer %" PRIu32, cli_fate_name(in->fate), in->layer);
+    char text[CLI_FATE_CAP];
+
+    cli_fate_text(in, text);
+    printf("%s%s", *text ? "; " : "", text);
 }
 
 static void put_verdict(const cli_text_report *report, const cli_session *session, const cli_result *res)

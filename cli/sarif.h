@@ -6,7 +6,12 @@
 #include "report.h"
 
 /* What GitHub takes of one run; it shows fewer. Notes may not take the room of findings. */
-enum { SARIF_MOST_RESULTS = 25000, SARIF_MOST_NOTES = 5000, SARIF_MOST_PLACES = 100 };
+enum {
+    SARIF_MOST_RESULTS = 25000,
+    SARIF_MOST_NOTES = 5000,
+    SARIF_MOST_PLACES = 100,
+    SARIF_MOST_NOTIFICATIONS = 1000
+};
 
 /** Find out where this process is: before the cage. @return false: out of memory */
 bool sarif_begin(const cli_args *args);

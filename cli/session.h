@@ -133,6 +133,9 @@ void cli_path(const cuvet_path *path, char *out, size_t cap);
 void cli_message(const cuvet_diag *diag, char *out, size_t cap);
 /** "deleted", "replaced", "unused": what becomes of a file of an image archive; NULL: it is content. */
 const char *cli_fate_name(cli_fate fate);
+#define CLI_FATE_CAP 64
+/** "in no image: deleted by layer 2"; "" of content. */
+void cli_fate_text(const cli_input *in, char out[CLI_FATE_CAP]);
 /** Point to scan for what list, unpack and map only count. */
 void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An archive of images as cuvet-package looks at it, without libarchive: the input is lines, each ended by
- * a NUL, whose first letter says what it is. M, I: manifest.json, index.json; B, S, L: an entry, of a
- * description or a symbolic link behind a line feed, or a layer; f, d, h: a name in the last layer before
- * it. */
+ * a NUL, whose first letter says what it is. M, I: manifest.json, index.json; B, S, H, L: an entry, of a
+ * description or a symbolic or hard link behind a line feed, or a layer; f, d, h, s: a name in the last layer
+ * before it, of a file, a folder, a hard link or a symbolic one. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ typedef struct script {
 
 static bool is_entry(char what)
 {
-    return what != 0 && strchr("MIBSL", what) != NULL;
+    return what != 0 && strchr("MIBSHL", what) != NULL;
 }
 
 static size_t read_lines(script *all, char *text, size_t size)
@@ -37,7 +37,7 @@ static size_t read_lines(script *all, char *text, size_t size)
         line *one = &all->line[all->count];
         char *feed;
 
-        if (len > 1 && strchr("MIBSLfdh", text[at])) {
+        if (len > 1 && strchr("MIBSHLfdhs", text[at])) {
             *one = (line){ .what = text[at], .name = text + at + 1 };
             feed = memchr(one->name, '\n', len - 1);
             one->rest = strchr("MI", one->what) ? one->name : feed ? feed + 1 : text + at + len;
@@ -64,9 +64,10 @@ static void add_entries(script *all, package_image *image)
         if (!is_entry(one->what))
             continue;
         one->ordinal = all->n_entry++;
-        image_add_entry(image, name_of(one), one->what == 'S' ? one->rest : NULL);
+        image_add_entry(image, name_of(one), one->what == 'S' || one->what == 'H' ? one->rest : NULL,
+                        one->what == 'H');
     }
-    image_add_entry(image, "oci-layout", NULL);
+    image_add_entry(image, "oci-layout", NULL, false);
 }
 
 static void add_descriptions(const script *all, package_image *image)
@@ -97,6 +98,7 @@ static void add_layers(const script *all, package_image *image)
             image_add_path(image, header++,
                            one->what == 'f'   ? IMAGE_FILE
                            : one->what == 'd' ? IMAGE_FOLDER
+                           : one->what == 's' ? IMAGE_SYMLINK
                                               : IMAGE_LINK,
                            one->name, one->what == 'h' ? one->rest : NULL);
         }

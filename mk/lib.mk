@@ -8,7 +8,7 @@ LAYER_DIRS := $(shell sed -e 's/#.*//' src/LAYERS 2>/dev/null | awk 'NF >= 2 { p
 
 LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
 LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o) $(MODE_OBJS)
-CLI_SRCS   := $(sort $(wildcard cli/*.c cli/check/*.c cli/known/*.c cli/nvlink/*.c cli/page/*.c cli/yara/*.c) cli/package/frame.c)
+CLI_SRCS   := $(sort $(wildcard cli/*.c cli/check/*.c cli/known/*.c cli/nvlink/*.c cli/page/*.c cli/yara/*.c) cli/package/frame.c cli/package/zip.c)
 CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
 EXPORTS    := src/api/exports.map
 # Sanitizer runtimes are left undefined in a shared object on purpose; nothing else may be.

@@ -24,7 +24,8 @@ NDJSON = {
         ("member",
          "file path kind arch stored_size size compression offset payload_offset in_container; of a container "
          "also container_offset raw_kind version flags referenced identifier; archive_member examined kernels "
-         "producer (of a cubin that was examined: tool version inferred) triple (of bitcode) errors warnings"),
+         "producer (of a cubin that was examined: tool version inferred) triple (of bitcode) errors warnings; "
+         "image and layer as in verdict"),
         ("finding",
          "file rule severity path offset inner_offset (in decompressed content) length got want message; of a rule of --yara, whose name is in rule behind "
          "'YARA:', no got and want, but yara (rule namespace tags meta: name value; section stored_as_is places, of which strings has some: string offset "

@@ -112,13 +112,14 @@ static bool octal(const uint8_t *field, size_t size, uint32_t *value)
     return at == size || field[at] == ' ' || field[at] == 0;
 }
 
+enum {
+#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
+#include "../../spec/packages.def"
+};
+
 /* The oldest tar headers have a checksum, and nothing else that is always the same. */
 static bool is_tar(const uint8_t *head, size_t size)
 {
-    enum {
-#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
-#include "../../spec/packages.def"
-    };
     uint32_t sum = 0, said;
 
     if (size < TAR_HEADER_BYTES || head[0] == 0 || !octal(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
@@ -153,6 +154,22 @@ static const struct {
 #include "../../spec/packages.def"
 };
 
+bool package_is_tar(const uint8_t *head, size_t size)
+{
+    return is_tar(head, size) && memcmp(head + TAR_MARK, "ustar", TAR_MARK_BYTES) == 0;
+}
+
+/* The magic of cpio is six digits, as a name in a tar file may be: here more of them follow. */
+static bool is_cpio(const uint8_t *head, size_t size)
+{
+    enum { DIGITS = 76 }; /* of the older header; the newer one has more */
+
+    for (size_t i = 0; i < DIGITS && i < size; i++)
+        if (!memchr("0123456789abcdefABCDEF", head[i], 22))
+            return false;
+    return true;
+}
+
 package_form package_form_of(const uint8_t *head, size_t size)
 {
     uint64_t first = size >= sizeof(first) ? package_number(head, sizeof(first)) : 0;
@@ -161,7 +178,8 @@ package_form package_form_of(const uint8_t *head, size_t size)
         if (size >= sizeof(first) && (first & COMPRESSED_ROW[i].mask) == COMPRESSED_ROW[i].value)
             return COMPRESSED_ROW[i].form;
     for (size_t i = 0; i < sizeof(ROW) / sizeof(ROW[0]); i++)
-        if (size >= ROW[i].offset + ROW[i].n && memcmp(head + ROW[i].offset, ROW[i].bytes, ROW[i].n) == 0)
+        if (size >= ROW[i].offset + ROW[i].n && memcmp(head + ROW[i].offset, ROW[i].bytes, ROW[i].n) == 0 &&
+            (ROW[i].form != PACKAGE_CPIO || is_cpio(head, size) || !package_is_tar(head, size)))
             return ROW[i].form;
     return is_tar(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
 }

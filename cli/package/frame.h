@@ -94,6 +94,8 @@ static inline bool package_is_stream(package_form form)
 enum { PACKAGE_HEAD = 512 };
 /** Is this the beginning of a package? @param size of head, PACKAGE_HEAD at most */
 package_form package_form_of(const uint8_t *head, size_t size);
+/** Whatever else it is, does it begin like a tar file that says so? */
+bool package_is_tar(const uint8_t *head, size_t size);
 /* The last bytes of a zip file without a comment, whatever it begins with. */
 enum { PACKAGE_TAIL = 22 };
 /** Are there entries before this end? */

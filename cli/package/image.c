@@ -13,6 +13,8 @@ enum {
     LAYERS_MOST = 1 << 16, /* of all images */
     JSON_ALL = 32 << 20,
     HOPS_MOST = 8, /* symbolic links to each other */
+    DEPTH_MOST = 64,
+    COMPARED_MOST = 1024, /* images in both descriptions */
     NAME_MOST = 65536
 };
 
@@ -21,6 +23,7 @@ typedef struct image_entry {
     char *name, *link; /* as tidied */
     uint32_t ordinal;
     bool layer, secret, again; /* again: one more of this name follows */
+    bool known;                /* it begins like what is unpacked */
     char *json;                /* a description … */
     size_t n_json;
     bool left_out; /* … for which there was no room */
@@ -46,7 +49,7 @@ struct package_image {
     size_t json_bytes;
     image_tree *tree; /* names in layers */
     const char *fault;
-    bool beyond, whole; /* whole: nothing of the present image is missing */
+    bool beyond, unsure, whole; /* whole: nothing of the images is missing */
 };
 
 package_image *image_new(void)
@@ -81,7 +84,7 @@ void image_free(package_image *image)
     free(image);
 }
 
-static void set_fault(package_image *image, const char *why)
+void image_set_fault(package_image *image, const char *why)
 {
     if (!image->fault)
         image->fault = why;
@@ -147,7 +150,7 @@ static char *target_of(const char *name, const char *link)
     return tidy;
 }
 
-void image_add_entry(package_image *image, const char *name, const char *link)
+void image_add_entry(package_image *image, const char *name, const char *link, bool hard)
 {
     image_entry *list =
         grow(image, image->entry, image->n_entry, &image->cap_entry, sizeof(*list), ENTRIES_MOST);
@@ -159,7 +162,11 @@ void image_add_entry(package_image *image, const char *name, const char *link)
         image->beyond = true;
         return;
     }
-    list[image->n_entry++] = (image_entry){ .name = tidy, .link = link ? target_of(tidy, link) : NULL };
+    list[image->n_entry] = (image_entry){ .name = tidy };
+    if (link)
+        list[image->n_entry].link = hard ? image_tidy(link) : target_of(tidy, link);
+    image->beyond = image->beyond || (link && !list[image->n_entry].link);
+    image->n_entry++;
 }
 
 static int by_name(const void *left, const void *right)
@@ -188,6 +195,33 @@ static image_entry *find(const package_image *image, const char *name)
     return low > 0 && strcmp(image->entry[low - 1].name, name) == 0 ? &image->entry[low - 1] : NULL;
 }
 
+/* Below a link: whoever unpacks the archive first writes to where that points to. */
+static bool is_below_link(const package_image *image, const char *name)
+{
+    char *part = strdup(name);
+    const image_entry *folder = NULL;
+    size_t depth = 0;
+
+    for (char *slash = part ? strrchr(part, '/') : NULL; slash && !(folder && folder->link);
+         slash = strrchr(part, '/')) {
+        *slash = '\0';
+        folder = ++depth > DEPTH_MOST ? NULL : find(image, part);
+    }
+    free(part);
+    return !part || depth > DEPTH_MOST || (folder && folder->link);
+}
+
+static void judge_links(package_image *image)
+{
+    bool links = false;
+
+    for (size_t i = 0; i < image->n_entry && !links; i++)
+        links = image->entry[i].link != NULL;
+    for (size_t i = 0; i < image->n_entry && links && !image->fault; i++)
+        if (is_below_link(image, image->entry[i].name))
+            image_set_fault(image, "has an entry below a link: what is in its images depends on the reader");
+}
+
 bool image_end_entries(package_image *image)
 {
     bool docker, layout;
@@ -208,6 +242,8 @@ bool image_end_entries(package_image *image)
         image->entry[i - 1].again = strcmp(image->entry[i - 1].name, image->entry[i].name) == 0;
     docker = find(image, DOCKER) != NULL;
     layout = find(image, LAYOUT) && find(image, INDEX);
+    if (docker || layout)
+        judge_links(image);
     return docker || layout;
 }
 
@@ -220,7 +256,7 @@ static image_entry *follow(package_image *image, const char *name)
     if (entry && entry->link)
         return NULL;
     if (entry && entry > image->entry && entry[-1].again)
-        set_fault(image, "has two entries of one name: what is in its images depends on the reader");
+        image_set_fault(image, "has two entries of one name: what is in its images depends on the reader");
     return entry;
 }
 
@@ -247,7 +283,7 @@ bool image_is_json(const char *head, size_t n_head)
 
     while (at < n_head && head[at] != 0 && strchr(" \t\r\n", head[at]))
         at++;
-    return at < n_head && (head[at] == '{' || head[at] == '[');
+    return at == n_head || head[at] == '{' || head[at] == '[';
 }
 
 /* Descriptions named like this are always kept; of others there may be many, which nobody names. */
@@ -331,12 +367,12 @@ void image_add_description(package_image *image, const char *digest)
     char path[512];
     image_entry *entry = path_of(digest, path) ? follow(image, path) : NULL;
 
-    if (!entry)
+    if (!entry || (!entry->left_out && !entry->json))
         add_missing(image, path_of(digest, path) ? path : digest);
     else if (entry->left_out)
         image->beyond = true;
     else
-        entry->wanted = entry->json != NULL;
+        entry->wanted = true;
 }
 
 /* Indexes name others. Each is read once, in the order of names; passes end when one has found none. */
@@ -348,7 +384,7 @@ static void read_oci(package_image *image)
     if (!done)
         image->beyond = true;
     if (done && (!index->json || !image_take_oci(image, index->json, index->n_json)))
-        set_fault(image, "has an index.json that cannot be read");
+        image_set_fault(image, "has an index.json that cannot be read");
     while (done && more && !image->beyond) {
         more = false;
         for (size_t i = 0; i < image->n_entry; i++) {
@@ -380,8 +416,9 @@ static void compare(package_image *image)
         for (size_t k = 0; k < image->n_list && !found; k++)
             found = image->list[k].oci && same_layers(image, &image->list[i], &image->list[k]);
         if (!found)
-            set_fault(image, "its manifest.json and index.json say different things: what is in its images "
-                             "depends on the reader");
+            image_set_fault(image,
+                            "its manifest.json and index.json say different things: what is in its images "
+                            "depends on the reader");
     }
 }
 
@@ -393,6 +430,7 @@ bool image_read_json(package_image *image)
     image->whole = true;
     docker = follow(image, DOCKER);
     layout = find(image, LAYOUT) ? follow(image, INDEX) : NULL;
+    image->beyond = image->beyond || (docker && docker->left_out);
     if (docker && docker->json && !image_take_docker(image, docker->json, docker->n_json)) {
         /* Other archives have a file of that name, of which nothing is wanted. */
         broken = layout || image->n_list > 0 || memmem(docker->json, docker->n_json, "\"Layers\"", 8);
@@ -400,16 +438,20 @@ bool image_read_json(package_image *image)
     }
     if (layout)
         read_oci(image);
-    if (docker && layout && image->whole && image->n_list <= 64)
+    if (docker && layout && image->whole && image->n_list <= COMPARED_MOST)
         compare(image);
+    else if (docker && layout && image->whole)
+        image->beyond = true;
     for (size_t i = 0; i < image->n_entry; i++) {
         free(image->entry[i].json);
         image->entry[i].json = NULL;
     }
-    if (image->n_list == 0 && !layout)
+    if (image->n_list == 0 && !layout && !broken) {
         image->fault = NULL; /* of no image */
+        image->beyond = false;
+    }
     if (broken)
-        set_fault(image, "has a manifest.json that cannot be read");
+        image_set_fault(image, "has a manifest.json that cannot be read");
     return image->n_list > 0 || image->fault || image->beyond;
 }
 
@@ -419,7 +461,38 @@ bool image_wants_layer(const package_image *image, uint32_t ordinal)
 {
     const image_entry *entry = find_ordinal(image, ordinal);
 
-    return entry && entry->layer && !entry->secret;
+    return entry && entry->layer;
+}
+
+void image_add_head(package_image *image, uint32_t ordinal, bool known)
+{
+    image_entry *entry = find_ordinal(image, ordinal);
+
+    if (entry)
+        entry->known = known;
+}
+
+/* ---- digests ---- */
+
+static const char BLOBS[] = "blobs/sha256/";
+
+bool image_wants_digest(const package_image *image, uint32_t ordinal)
+{
+    const image_entry *entry = find_ordinal(image, ordinal);
+
+    return entry && !entry->link && begins_with(entry->name, BLOBS);
+}
+
+void image_add_digest(package_image *image, uint32_t ordinal, const uint8_t digest[IMAGE_DIGEST])
+{
+    const image_entry *entry = find_ordinal(image, ordinal);
+    char text[2 * IMAGE_DIGEST + 1] = "";
+
+    for (size_t i = 0; i < IMAGE_DIGEST; i++)
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    if (entry && strcmp(entry->name + strlen(BLOBS), text) != 0)
+        image_set_fault(
+            image, "has a blob that is not the one of its name: what is in its images depends on the reader");
 }
 
 void image_begin_layer(package_image *image, uint32_t ordinal)
@@ -442,10 +515,16 @@ void image_resolve(package_image *image)
         const image_list *list = &image->list[i];
 
         image_tree_open(image->tree);
+        for (uint32_t k = 0; k < list->count; k++)
+            image_tree_tell(image->tree, image->entry[image->layer[list->first + k]].layer_at, k + 1);
         for (uint32_t k = list->count; k > 0; k--)
             image_tree_look(image->tree, image->entry[image->layer[list->first + k - 1]].layer_at, k);
     }
     image->beyond = image->beyond || image_tree_beyond(image->tree);
+    image->unsure = image_tree_unsure(image->tree);
+    if (image_tree_odd(image->tree))
+        image_set_fault(
+            image, "has a layer that deletes what has no name: what is in its images depends on the reader");
 }
 
 /* ---- what came of it ---- */
@@ -454,14 +533,16 @@ cli_fate image_fate(const package_image *image, uint32_t ordinal)
 {
     const image_entry *entry = find_ordinal(image, ordinal);
 
-    return (entry && entry->layer) || image->beyond ? CLI_FATE_CONTENT : CLI_FATE_UNUSED;
+    /* What is missing may be there under another name, and what cannot be read may name it. */
+    return (entry && entry->layer) || image->beyond || image->fault || !image->whole ? CLI_FATE_CONTENT
+                                                                                     : CLI_FATE_UNUSED;
 }
 
 bool image_is_secret(const package_image *image, uint32_t ordinal)
 {
     const image_entry *entry = find_ordinal(image, ordinal);
 
-    return entry && entry->secret;
+    return entry && entry->secret && !entry->known;
 }
 
 image_mark *image_marks(const package_image *image, uint32_t ordinal, size_t *count)
@@ -469,7 +550,7 @@ image_mark *image_marks(const package_image *image, uint32_t ordinal, size_t *co
     const image_entry *entry = find_ordinal(image, ordinal);
 
     *count = 0;
-    return entry && entry->layer && entry->layer_at && !image->beyond
+    return entry && entry->layer && entry->layer_at && !image->beyond && !image->fault && !image->unsure
                ? image_tree_marks(image->tree, entry->layer_at, count)
                : NULL;
 }

@@ -15,7 +15,12 @@
 typedef struct package_image package_image;
 
 /* What an entry of a layer is. */
-typedef enum image_kind { IMAGE_FILE, IMAGE_FOLDER, IMAGE_LINK /* a hard link */ } image_kind;
+typedef enum image_kind {
+    IMAGE_FILE,
+    IMAGE_FOLDER,
+    IMAGE_LINK, /* a hard link */
+    IMAGE_SYMLINK
+} image_kind;
 
 /* A file of a layer that is not in the image, as cuvet-package tells itself: by its number among the headers
  * of the layer, ascending. */
@@ -33,9 +38,9 @@ void image_free(package_image *image);
 
 /** Does an archive of images begin like this, for who cannot look at all of it? */
 bool image_name_fits(const char *name);
-/** The next entry; they are numbered from 0. @param link where it points to, if it is a symbolic link;
- *  NULL: it  is none */
-void image_add_entry(package_image *image, const char *name, const char *link);
+/** The next entry; they are numbered from 0. @param link where it points to, if it is a link; NULL: it is
+ *  none @param hard a hard link, whose target is no matter of its folder */
+void image_add_entry(package_image *image, const char *name, const char *link, bool hard);
 /** That was all. @return is there anything that may describe an image? */
 bool image_end_entries(package_image *image);
 
@@ -53,6 +58,12 @@ bool image_read_json(package_image *image);
 /* ---- then: the names of each layer's entries, one layer after the other ---- */
 
 bool image_wants_layer(const package_image *image, uint32_t ordinal);
+/** Of a blob: does it begin like something that can be unpacked, whatever its description says? */
+void image_add_head(package_image *image, uint32_t ordinal, bool known);
+enum { IMAGE_DIGEST = 32 };
+/** Is its name the SHA-256 of its bytes? Some readers take a blob by the one, some by the other. */
+bool image_wants_digest(const package_image *image, uint32_t ordinal);
+void image_add_digest(package_image *image, uint32_t ordinal, const uint8_t digest[IMAGE_DIGEST]);
 void image_begin_layer(package_image *image, uint32_t ordinal);
 /** @param link of a hard link */
 void image_add_path(package_image *image, uint32_t ordinal, image_kind kind, const char *name,
@@ -75,6 +86,8 @@ const char *image_missing(const package_image *image, size_t which);
 
 /* ---- image_json.c ---- */
 
+/** What is wrong with it; a static text. */
+void image_set_fault(package_image *image, const char *why);
 /** manifest.json, as docker save writes it. @return false: it is none, or cannot be read */
 bool image_take_docker(package_image *image, const char *bytes, size_t size);
 /** An index, or a manifest. */

@@ -3,6 +3,8 @@
 
 #include "../whole.h"
 
+#include <nettle/sha2.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,7 +41,7 @@ static void each_entry(struct archive *archive, looking *look, look_fn *fn)
     look->ordinal = 0;
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || (rc == ARCHIVE_RETRY && skipped++ < SKIPPED_MOST))) {
         rc = archive_read_next_header(archive, &entry);
-        if (rc == ARCHIVE_EOF || rc < ARCHIVE_WARN)
+        if (rc == ARCHIVE_EOF || rc < ARCHIVE_WARN || rc == ARCHIVE_RETRY)
             continue;
         if (!fn(look, archive, entry))
             return;
@@ -80,61 +82,74 @@ static bool look_at_name(looking *look, struct archive *archive, struct archive_
 
 static bool add_name(looking *look, struct archive *archive, struct archive_entry *entry)
 {
-    const char *link = archive_entry_filetype(entry) == AE_IFLNK ? archive_entry_symlink(entry) : NULL;
+    const char *hard = archive_entry_hardlink(entry);
 
     (void)archive;
-    image_add_entry(look->image, name_of(entry), link);
+    if (hard && !(archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0))
+        image_add_entry(look->image, name_of(entry), hard, true);
+    else
+        image_add_entry(look->image, name_of(entry),
+                        archive_entry_filetype(entry) == AE_IFLNK ? archive_entry_symlink(entry) : NULL,
+                        false);
     return true;
 }
 
 /* ---- descriptions ---- */
 
+enum { JSON_FIRST = 4096 };
+
 static bool add_json(looking *look, struct archive *archive, struct archive_entry *entry)
 {
-    la_int64_t size = archive_entry_size(entry);
-    char first[64], *bytes;
-    la_ssize_t got;
+    la_int64_t size = archive_entry_size(entry), got = 0;
+    char *bytes;
 
-    if (!image_wants_json(look->image, look->ordinal) || size < 2)
+    if (!image_wants_json(look->image, look->ordinal) || size <= 0)
         return true;
-    got = archive_read_data(archive, first, size < (la_int64_t)sizeof(first) ? (size_t)size : sizeof(first));
-    if (got <= 0 || !image_is_json(first, (size_t)got))
-        return true;
-    bytes = size <= IMAGE_JSON_MOST ? malloc((size_t)size) : NULL;
-    if (bytes) {
-        memcpy(bytes, first, (size_t)got);
-        size = got + (size > got ? archive_read_data(archive, bytes + got, (size_t)(size - got)) : 0);
+    bytes = malloc(JSON_FIRST);
+    got = bytes ? archive_read_data(archive, bytes, size < JSON_FIRST ? (size_t)size : JSON_FIRST) : 0;
+    if (got > 0 && image_is_json(bytes, (size_t)got) && size > JSON_FIRST && size <= IMAGE_JSON_MOST) {
+        char *all = realloc(bytes, (size_t)size);
+        la_ssize_t more = all ? archive_read_data(archive, all + got, (size_t)(size - got)) : 0;
+
+        bytes = all ? all : bytes;
+        got += more > 0 ? more : 0;
     }
-    if (size >= got)
-        image_add_json(look->image, look->ordinal, bytes, (size_t)size);
+    if (got > 0 && image_is_json(bytes, (size_t)got))
+        image_add_json(look->image, look->ordinal, bytes, got == size ? (size_t)size : SIZE_MAX);
     free(bytes);
     return true;
 }
 
 /* ---- layers ---- */
 
-/* The bytes of an entry, as they come. */
+/* The bytes of an entry, holes as zeros. */
 typedef struct inner {
     struct archive *outer;
-    const void *first; /* that were read to know what it is */
-    size_t n_first;
-    la_int64_t at;
+    size_t n_first; /* bytes that were read to know what it is */
+    struct sha256_ctx sha;
+    uint8_t bytes[1 << 16];
 } inner;
+
+static la_ssize_t next_bytes(inner *in, uint8_t *out, size_t size)
+{
+    la_ssize_t got = archive_read_data(in->outer, out, size);
+
+    if (got > 0)
+        sha256_update(&in->sha, (size_t)got, out);
+    return got;
+}
 
 static la_ssize_t on_inner(struct archive *archive, void *user, const void **bytes)
 {
     inner *in = user;
-    la_int64_t offset;
-    size_t size = in->n_first;
+    size_t n_first = in->n_first;
+    la_ssize_t got;
 
     (void)archive;
-    *bytes = in->first;
+    *bytes = in->bytes;
     in->n_first = 0;
-    if (size == 0 && archive_read_data_block(in->outer, bytes, &size, &offset) == ARCHIVE_OK &&
-        offset != in->at)
-        return 0; /* a hole: no layer has one */
-    in->at += (la_int64_t)size;
-    return (la_ssize_t)size;
+    got = n_first > 0 ? (la_ssize_t)n_first : next_bytes(in, in->bytes, sizeof(in->bytes));
+    return got > 0 ? got : 0; /* who unpacks the layer says what is wrong with it */
 }
 
 static bool add_path(looking *look, struct archive *archive, struct archive_entry *entry)
@@ -143,37 +158,57 @@ static bool add_path(looking *look, struct archive *archive, struct archive_entr
 
     (void)archive;
     image_add_path(look->image, look->ordinal,
-                   link               ? IMAGE_LINK
-                   : is_folder(entry) ? IMAGE_FOLDER
-                                      : IMAGE_FILE,
+                   link                                        ? IMAGE_LINK
+                   : is_folder(entry)                          ? IMAGE_FOLDER
+                   : archive_entry_filetype(entry) == AE_IFLNK ? IMAGE_SYMLINK
+                                                               : IMAGE_FILE,
                    name_of(entry), link);
     return true;
 }
 
-static bool add_layer(looking *look, struct archive *outer, struct archive_entry *entry)
+static void add_layer(looking *look, inner *in)
 {
     looking within = { .image = look->image };
-    inner in = { .outer = outer };
-    struct archive *archive;
-    package_form form;
-    la_int64_t offset;
-
-    (void)entry;
-    if (!image_wants_layer(look->image, look->ordinal) ||
-        archive_read_data_block(outer, &in.first, &in.n_first, &offset) != ARCHIVE_OK || offset != 0)
-        return true;
-    form = package_form_of(in.first, in.n_first < PACKAGE_HEAD ? in.n_first : PACKAGE_HEAD);
-    archive =
+    package_form form = package_form_of(in->bytes, in->n_first);
+    struct archive *archive =
         form == PACKAGE_TAR || (package_is_stream(form) && form != PACKAGE_RPM) ? archive_read_new() : NULL;
+
     if (!archive)
-        return true;
+        return;
     if (form != PACKAGE_TAR)
         package_support_filters(archive, form);
     (void)archive_read_support_format_tar(archive);
     image_begin_layer(look->image, look->ordinal);
-    if (archive_read_open(archive, &in, NULL, on_inner, NULL) >= ARCHIVE_WARN)
+    if (archive_read_open(archive, in, NULL, on_inner, NULL) >= ARCHIVE_WARN)
         each_entry(archive, &within, add_path);
     (void)archive_read_free(archive); /* nothing is written by it */
+}
+
+static bool add_blob(looking *look, struct archive *outer, struct archive_entry *entry)
+{
+    static inner in;
+    bool named = image_wants_digest(look->image, look->ordinal);
+    uint8_t digest[IMAGE_DIGEST];
+    la_ssize_t got = 1;
+
+    (void)entry;
+    if (!named && !image_wants_layer(look->image, look->ordinal))
+        return true;
+    in.outer = outer;
+    in.n_first = 0;
+    sha256_init(&in.sha);
+    while (got > 0 && in.n_first < PACKAGE_HEAD) {
+        got = next_bytes(&in, in.bytes + in.n_first, PACKAGE_HEAD - in.n_first);
+        in.n_first += got > 0 ? (size_t)got : 0;
+    }
+    image_add_head(look->image, look->ordinal, package_form_of(in.bytes, in.n_first) != PACKAGE_NONE);
+    if (image_wants_layer(look->image, look->ordinal))
+        add_layer(look, &in);
+    while (named && next_bytes(&in, in.bytes, sizeof(in.bytes)) > 0)
+        continue;
+    sha256_digest(&in.sha, sizeof(digest), digest);
+    if (named)
+        image_add_digest(look->image, look->ordinal, digest);
     return true;
 }
 
@@ -189,7 +224,7 @@ package_image *package_read_image(package_reader *in, package_form form, package
     if (image_end_entries(look.image)) {
         look_through(in, form, within, &look, add_json);
         if (image_read_json(look.image)) {
-            look_through(in, form, within, &look, add_layer);
+            look_through(in, form, within, &look, add_blob);
             image_resolve(look.image);
             return look.image;
         }

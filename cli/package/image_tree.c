@@ -24,8 +24,10 @@ typedef struct node {
     uint32_t n_name;
     uint32_t image;                     /* whose marks these are: */
     uint32_t by, emptied_by, folder_by; /* layers */
-    uint32_t layer, file; /* the last file of this name in the layer that is looked at, from 1 */
-    uint8_t does;         /* GONE: nothing of this name, or in it; EMPTIED: nothing in it */
+    uint32_t layer, file;       /* the last file of this name in the layer that is looked at, from 1 */
+    uint32_t kept;              /* image: a hard link above stands for what is next of this name */
+    uint32_t linked, linked_by; /* image, and the lowest layer of it where this is a symbolic link */
+    uint8_t does;               /* GONE: nothing of this name, or in it; EMPTIED: nothing in it */
     char name[];
 } node;
 
@@ -49,7 +51,7 @@ struct image_tree {
     size_t n_layer, cap_layer;
     uint32_t image;
     uint64_t work;
-    bool beyond;
+    bool beyond, unsure, odd;
 };
 
 /* ---- names ---- */
@@ -194,21 +196,24 @@ uint32_t image_tree_begin(image_tree *tree)
 }
 
 /* ".wh.name" deletes name, ".wh..wh..opq" what the folder had, whatever kind of entry they are; other names
- * of that kind are of no file. @return what it is; tidy becomes the name that is meant */
-static uint8_t take_whiteout(char *tidy)
+ * of that kind are of no file. A folder of such a name is one: docker has taken hard links to what is in
+ * ".wh..wh.plnk". @return what it is; tidy becomes the name that is meant */
+static uint8_t take_whiteout(image_tree *tree, char *tidy)
 {
     static const char MARK[] = ".wh.", ALL[] = ".wh..wh..opq", OTHER[] = ".wh..wh.";
     char *slash = strrchr(tidy, '/'), *last = slash ? slash + 1 : tidy;
 
-    if (strncmp(tidy, OTHER, strlen(OTHER)) == 0 && slash)
-        return ASIDE; /* in a folder of what kept layers once */
     if (strncmp(last, MARK, strlen(MARK)) != 0)
         return PLAIN;
     if (strcmp(last, ALL) == 0) {
         *(slash ? slash : last) = '\0';
         return OPAQUE;
     }
-    if (strncmp(last, OTHER, strlen(OTHER)) == 0 || strcmp(last, MARK) == 0)
+    if (strcmp(last, MARK) == 0 || strcmp(last, ".wh..") == 0 || strcmp(last, ".wh...") == 0) {
+        tree->odd = true;
+        return ASIDE;
+    }
+    if (strncmp(last, OTHER, strlen(OTHER)) == 0)
         return ASIDE;
     memmove(last, last + strlen(MARK), strlen(last + strlen(MARK)) + 1);
     return WHITEOUT;
@@ -225,7 +230,7 @@ void image_tree_add(image_tree *tree, uint32_t ordinal, image_kind kind, const c
         tree->beyond = true;
     } else {
         tree->file = list;
-        one.what = take_whiteout(tidy);
+        one.what = take_whiteout(tree, tidy);
         one.at = enter_path(tree, tidy);
         one.to = other ? enter_path(tree, other) : NULL;
         if (one.at)
@@ -283,6 +288,17 @@ static void choose(judgement *now, bool holds, uint32_t by, cli_fate fate)
         *now = (judgement){ by, fate };
 }
 
+/* Is a folder of it a symbolic link, in this layer or below? Some readers go to where it points, others make
+ * a folder of it. */
+static bool leads_through(image_tree *tree, const node *at, uint32_t number)
+{
+    bool through = false;
+
+    for (at = at->up; at && !through; at = at->up, tree->work++)
+        through = at->linked == tree->image && at->linked_by <= number;
+    return through;
+}
+
 /* A name, below what layers above did to it and to the folders it is in. */
 static judgement judge(image_tree *tree, const file *one)
 {
@@ -313,27 +329,50 @@ static void settle(file *one, judgement now)
     }
 }
 
-/* Of two files of one name in a layer the last one counts; a hard link that is in the image keeps what it
- * stands for. */
+/* A hard link that is in the image keeps what it stands for: the last file of that name before it in its
+ * layer, or below. */
+static void keep(image_tree *tree, const file *one, uint32_t number)
+{
+    if (!one->to || one->state != LIVE)
+        return;
+    one->to->kept = tree->image;
+    tree->unsure = tree->unsure || leads_through(tree, one->to, number);
+}
+
+/* Of two files of one name in a layer the last one counts. */
+static void judge_one(image_tree *tree, file *one, uint32_t at, uint32_t layer, uint32_t number)
+{
+    bool last = one->at->layer != layer;
+
+    if (one->what != PLAIN) {
+        one->fate = CLI_FATE_UNUSED;
+        one->state = DEAD;
+        return;
+    }
+    if (one->kind == IMAGE_FOLDER) {
+        one->state = LIVE; /* nobody asks */
+        return;
+    }
+    if (last) {
+        one->at->layer = layer;
+        one->at->file = at;
+    }
+    if (one->at->kept == tree->image || leads_through(tree, one->at, number))
+        settle(one, (judgement){ 0 });
+    else
+        settle(one, last ? judge(tree, one) : (judgement){ number, CLI_FATE_REPLACED });
+    one->at->kept = 0;
+    keep(tree, one, number);
+}
+
+/* Links are also asked by name alone: some readers do not go by the order. */
 static void judge_all(image_tree *tree, uint32_t first, uint32_t end, uint32_t layer, uint32_t number)
 {
     for (uint32_t i = end; i > first && !tree->beyond; i--) {
-        file *one = &tree->file[i - 1];
-
         tree->work++;
-        touch(tree, one->at);
-        if (one->what != PLAIN) {
-            one->fate = CLI_FATE_UNUSED;
-            one->state = DEAD;
-        } else if (one->kind == IMAGE_FOLDER) {
-            one->state = LIVE; /* nobody asks */
-        } else if (one->at->layer == layer) {
-            settle(one, (judgement){ number, CLI_FATE_REPLACED });
-        } else {
-            settle(one, judge(tree, one));
-            one->at->layer = layer;
-            one->at->file = i;
-        }
+        touch(tree, tree->file[i - 1].at);
+        judge_one(tree, &tree->file[i - 1], i, layer, number);
+        tree->beyond = tree->beyond || tree->work > WORK_MOST;
     }
     for (uint32_t i = first; i < end && !tree->beyond; i++) {
         const file *link = &tree->file[i];
@@ -362,6 +401,26 @@ static void apply(image_tree *tree, const file *one, uint32_t number)
         add_mark(tree, one->at, FOLDER, number);
     else if (one->what == PLAIN)
         add_mark(tree, one->at, GONE, number);
+}
+
+void image_tree_tell(image_tree *tree, uint32_t layer, uint32_t number)
+{
+    uint32_t first, end;
+
+    if (layer == 0 || layer > tree->n_layer || tree->beyond)
+        return;
+    first = tree->layer[layer - 1];
+    end = layer < tree->n_layer ? tree->layer[layer] : (uint32_t)tree->n_file;
+    for (uint32_t i = first; i < end; i++) {
+        node *at = tree->file[i].at;
+
+        if (tree->file[i].kind != IMAGE_SYMLINK || tree->file[i].what != PLAIN)
+            continue;
+        at->linked_by = at->linked == tree->image && at->linked_by < number ? at->linked_by : number;
+        at->linked = tree->image;
+    }
+    tree->work += end - first;
+    tree->beyond = tree->work > WORK_MOST;
 }
 
 void image_tree_look(image_tree *tree, uint32_t layer, uint32_t number)
@@ -399,4 +458,14 @@ image_mark *image_tree_marks(const image_tree *tree, uint32_t layer, size_t *cou
 bool image_tree_beyond(const image_tree *tree)
 {
     return tree->beyond;
+}
+
+bool image_tree_unsure(const image_tree *tree)
+{
+    return tree->unsure;
+}
+
+bool image_tree_odd(const image_tree *tree)
+{
+    return tree->odd;
 }

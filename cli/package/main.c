@@ -5,6 +5,7 @@
  * cuvet-package FORM, the number of a package_form behind PACKAGE_WORD */
 #include "../sandbox.h"
 #include "../whole.h"
+#include "also.h"
 #include "frame.h"
 #include "image_read.h"
 #include "open.h"
@@ -99,8 +100,10 @@ typedef struct package_seen {
     uint32_t ordinal;    /* of the present entry */
     package_notes notes; /* of whoever unpacked what this package is an entry of */
     struct package_image *image;
+    package_tar *tar;    /* what others see of it; NULL: it is no tar file, or differs */
     bool leaves, longer; /* a name was met that is a finding, each once */
     uint64_t skipped;    /* headers that are none */
+    uint64_t end;        /* bytes of the file that were read */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
 } package_seen;
@@ -116,12 +119,23 @@ static const char *name_of(struct archive_entry *entry)
     return name && *name ? name : "(no name)";
 }
 
-/* NULL: a file, whose bytes are of interest. */
-static const char *why_no_file(struct archive_entry *entry)
+/* What is a folder or a link may have bytes all the same: in a tar file for some readers, which make a
+ * file of it. A link of the other formats has its target there. */
+static bool has_bytes(struct archive *archive, struct archive_entry *entry)
 {
+    bool tar = (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+
+    return archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 &&
+           (tar || archive_entry_filetype(entry) == AE_IFDIR || archive_entry_hardlink(entry));
+}
+
+/* NULL: a file, whose bytes are of interest. */
+static const char *why_no_file(struct archive *archive, struct archive_entry *entry)
+{
+    if (has_bytes(archive, entry))
+        return NULL;
     if (archive_entry_hardlink(entry))
-        return archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0 ? NULL
-                                                                                 : "hard link, not followed";
+        return "hard link, not followed";
     switch (archive_entry_filetype(entry)) {
     case AE_IFREG:
     case 0: return NULL;
@@ -220,7 +234,8 @@ static bool is_unpacked(struct archive *archive, struct archive_entry *entry, pa
 
     if (how == BY_ENTRIES && name && !*name)
         return false;
-    return !package_is_stream(form) || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
+    return !package_is_stream(form) || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE ||
+           (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }
 
 /* The header that was begun last tells where, in formats that are read from their beginning to their end. */
@@ -275,7 +290,7 @@ static void judge_name(struct archive_entry *entry, package_seen *seen)
 /* @return false: nothing more can be read of the package */
 static bool take_entry(struct archive *archive, struct archive_entry *entry, package_seen *seen)
 {
-    const char *what = why_no_file(entry);
+    const char *what = why_no_file(archive, entry);
 
     seen->any = true;
     judge_name(entry, seen);
@@ -288,22 +303,68 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
     return true;
 }
 
+/* ---- a tar file, as others see it ---- */
+
+/* Said once: where readers go different ways all that follows differs. */
+static void say_other_readers(package_seen *seen, const char *why, bool stream, uint64_t at)
+{
+    char text[PACKAGE_TEXT_MOST];
+
+    snprintf(text, sizeof(text), "%s: what is in it depends on the reader", why);
+    put_finding(text, PACKAGE_DAMAGED, stream, (int64_t)at);
+    package_tar_free(seen->tar);
+    seen->tar = NULL;
+    seen->any = true;
+}
+
+static void compare_entry(package_seen *seen, struct archive *archive, struct archive_entry *entry,
+                          bool stream)
+{
+    int64_t at = archive_read_header_position(archive);
+    bool file = has_bytes(archive, entry) ||
+                (!archive_entry_hardlink(entry) && archive_entry_filetype(entry) == AE_IFREG);
+
+    if (seen->tar && seen->skipped == 0 &&
+        !package_tar_take(seen->tar, (uint64_t)at, file,
+                          archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : 0))
+        say_other_readers(seen, "has entries that other readers do not see so", stream, (uint64_t)at);
+}
+
+/* @param whole it was read to its end, or nothing of it was */
+static void compare_end(package_seen *seen, bool whole, bool stream)
+{
+    uint64_t at;
+    const char *why = seen->tar ? package_tar_fault(seen->tar, &at) : NULL;
+
+    if (why)
+        say_other_readers(seen, why, stream, at);
+    else if (seen->tar && whole && seen->skipped == 0 && package_tar_left(seen->tar))
+        say_other_readers(seen, "has entries that only other readers see", stream, 0);
+    package_tar_free(seen->tar);
+    seen->tar = NULL;
+}
+
 /* @return false: there is no more of it, for the reason that is kept */
 static bool send_entries(package_reader *in, package_form form, package_form within, package_way how,
                          package_seen *seen)
 {
     struct archive *archive = package_open(in, form, within, how);
     struct archive_entry *entry;
-    int rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
+    bool stream = package_is_stream(form);
+    int rc;
 
+    in->tar = seen->tar = (stream ? within : form) == PACKAGE_TAR ? package_tar_new() : NULL;
+    rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
     seen->ordinal = 0;
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
         rc = archive_read_next_header(archive, &entry);
         if (rc == ARCHIVE_RETRY && seen->skipped++ < SKIPPED_MOST) {
-            put_finding(archive_error_string(archive), PACKAGE_DAMAGED, package_is_stream(form),
+            put_finding(archive_error_string(archive), PACKAGE_DAMAGED, stream,
                         archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
+            compare_entry(seen, archive, entry, stream);
+            in->tar = seen->tar;
             if (!is_unpacked(archive, entry, form, how)) {
                 archive_set_error(archive, EILSEQ, "is not what it begins like");
                 rc = ARCHIVE_FATAL;
@@ -317,6 +378,10 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     }
     if (rc != ARCHIVE_EOF)
         keep_reason(seen, archive, form, within);
+    compare_end(seen, rc == ARCHIVE_EOF || !seen->any, stream);
+    in->tar = NULL;
+    if (archive)
+        seen->end = (uint64_t)archive_filter_bytes(archive, -1);
     (void)archive_read_free(archive); /* nothing is written by it */
     return rc == ARCHIVE_EOF;
 }
@@ -387,16 +452,49 @@ static void put_image(const struct package_image *image)
     for (size_t i = 0; (name = image_missing(image, i)) != NULL; i++)
         put_remark(*name ? name : "(no name)",
                    "of an image, and not in this package, or of a kind that is not known");
+    if (image_missing(image, 0))
+        put_finding("is an image of which something is not in it, or of a kind that is not known",
+                    PACKAGE_UNSUPPORTED, false, -1);
+}
+
+static void put_also(const char *why, uint64_t at)
+{
+    if (why)
+        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
+}
+
+/* What there is to be said of a zip file whose entries were sent, if there were any. Behind a program, and
+ * before something else, it may be one of the parts. @return is there more? */
+static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
+{
+    uint64_t size = (uint64_t)in->size, at = 0;
+    const char *why = package_zip_differs(PACKAGE_IN, size, &at);
+    bool ends = package_zip_ends(PACKAGE_IN, size);
+    uint8_t head[PACKAGE_HEAD] = { 0 };
+    bool first = cli_read_at(PACKAGE_IN, head, size < sizeof(head) ? size : sizeof(head), 0) &&
+                 package_form_of(head, sizeof(head)) == PACKAGE_ZIP;
+
+    /* A zip file without its end is none for some, and for others has entries. */
+    if (!seen->any)
+        whole = send_entries(in, PACKAGE_ZIP, PACKAGE_NONE, BY_ENTRIES, seen);
+    if (!seen->any && !whole && (ends || (!first && package_zip_found(PACKAGE_IN, size, &at))))
+        put_finding("has a directory, and its entries cannot be unpacked",
+                    ends ? PACKAGE_DAMAGED : PACKAGE_UNSUPPORTED, false, (int64_t)at);
+    else if (seen->any && why && (ends || first))
+        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
+    return whole;
 }
 
 /* In all ways that make something of it. */
 static bool send_package(package_reader *in, package_form form, package_seen *seen)
 {
     package_form within = package_is_stream(form) ? look_into(in, form) : PACKAGE_NONE;
-    const char *why;
-    uint64_t at;
+    uint64_t at = 0;
     bool whole;
 
+    put_also(package_also_before(form), 0);
+    if ((package_is_stream(form) ? within : form) != PACKAGE_TAR)
+        seen->notes.count = 0; /* they are about the entries of a layer */
     if ((package_is_stream(form) ? within : form) == PACKAGE_TAR)
         seen->image = package_read_image(in, form, within);
     if (seen->image)
@@ -408,18 +506,9 @@ static bool send_package(package_reader *in, package_form form, package_seen *se
         whole = send_entries(in, form, PACKAGE_NONE, AS_IT_SAYS, seen);
     if (package_is_stream(form) && !seen->any && !whole)
         whole = ask_filter(in, form, seen) && put_nothing(seen);
-    if (form != PACKAGE_ZIP)
-        return whole;
-    why = package_zip_differs(PACKAGE_IN, (uint64_t)in->size, &at);
-    /* A zip file without its end is none for some, and for others has entries. */
-    if (!seen->any)
-        whole = send_entries(in, form, within, BY_ENTRIES, seen);
-    if (!seen->any && !whole && package_zip_ends(PACKAGE_IN, (uint64_t)in->size))
-        why = "has a directory, and its entries cannot be unpacked";
-    else if (!seen->any)
-        return whole;
-    if (why)
-        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
+    if (form == PACKAGE_ZIP)
+        whole = judge_zip(in, seen, whole);
+    put_also(package_also_behind(in, form, seen->end, &at), at);
     return whole;
 }
 

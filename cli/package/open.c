@@ -16,6 +16,8 @@ static la_ssize_t on_read(struct archive *archive, void *user, const void **byte
         archive_set_error(archive, errno, "cannot be read");
     else
         in->at += got;
+    if (got > 0 && in->tar && !in->outer)
+        package_tar_add(in->tar, in->buffer, (size_t)got);
     *bytes = in->buffer;
     return got;
 }
@@ -39,6 +41,8 @@ static la_int64_t on_skip(struct archive *archive, void *user, la_int64_t reques
 
     (void)archive;
     in->at += step;
+    if (in->tar && !in->outer)
+        package_tar_skip(in->tar, (uint64_t)step);
     return step;
 }
 
@@ -68,6 +72,82 @@ void package_support_filters(struct archive *archive, package_form form)
     }
 }
 
+static void use_reader(struct archive *archive, package_reader *in)
+{
+    in->at = 0;
+    (void)archive_read_set_read_callback(archive, on_read);
+    (void)archive_read_set_seek_callback(archive, on_seek);
+    (void)archive_read_set_skip_callback(archive, on_skip);
+    (void)archive_read_set_callback_data(archive, in);
+}
+
+/* ---- a tar file in a stream ---- */
+
+static int on_close_stream(struct archive *archive, void *user)
+{
+    package_reader *in = user;
+
+    (void)archive;
+    (void)archive_read_free(in->outer); /* nothing is written by it */
+    in->outer = NULL;
+    return ARCHIVE_OK;
+}
+
+static int on_open_stream(struct archive *archive, void *user)
+{
+    package_reader *in = user;
+    struct archive_entry *entry;
+    int rc = ARCHIVE_FATAL;
+
+    in->outer = archive_read_new();
+    if (in->outer) {
+        package_support_filters(in->outer, in->stream);
+        (void)archive_read_support_format_raw(in->outer);
+        use_reader(in->outer, in);
+        rc = archive_read_open1(in->outer);
+        if (rc >= ARCHIVE_WARN)
+            rc = archive_read_next_header(in->outer, &entry);
+        if (rc < ARCHIVE_WARN)
+            archive_copy_error(archive, in->outer);
+        else if (archive_filter_code(in->outer, 0) == ARCHIVE_FILTER_NONE)
+            archive_set_error(archive, EILSEQ, "is not what it begins like");
+        if (archive_filter_code(in->outer, 0) == ARCHIVE_FILTER_NONE)
+            rc = ARCHIVE_FATAL;
+    } else {
+        archive_set_error(archive, ENOMEM, "out of memory");
+    }
+    return rc < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
+}
+
+static la_ssize_t on_read_stream(struct archive *archive, void *user, const void **bytes)
+{
+    package_reader *in = user;
+    la_int64_t offset;
+    size_t size = 0;
+    int rc = archive_read_data_block(in->outer, bytes, &size, &offset);
+
+    if (rc < ARCHIVE_WARN) {
+        archive_copy_error(archive, in->outer);
+        return ARCHIVE_FATAL;
+    }
+    if (rc == ARCHIVE_EOF)
+        return 0;
+    if (in->tar)
+        package_tar_add(in->tar, *bytes, size);
+    return (la_ssize_t)size;
+}
+
+static void use_stream(struct archive *archive, package_reader *in, package_form form)
+{
+    in->stream = form;
+    (void)archive_read_set_open_callback(archive, on_open_stream);
+    (void)archive_read_set_read_callback(archive, on_read_stream);
+    (void)archive_read_set_close_callback(archive, on_close_stream);
+    (void)archive_read_set_callback_data(archive, in);
+}
+
+/* ---- a package ---- */
+
 /* What a file is was found out by its first bytes, and nothing else may be made of it: of two formats that a
  * library knows it chooses one. */
 struct archive *package_open(package_reader *in, package_form form, package_form within, package_way how)
@@ -76,6 +156,11 @@ struct archive *package_open(package_reader *in, package_form form, package_form
 
     if (!archive)
         return NULL;
+    if (package_is_stream(form) && within == PACKAGE_TAR) {
+        (void)archive_read_support_format_tar(archive);
+        use_stream(archive, in, form);
+        return archive;
+    }
     if (package_is_stream(form))
         package_support_filters(archive, form);
     switch (package_is_stream(form) ? within : form) {
@@ -98,10 +183,6 @@ struct archive *package_open(package_reader *in, package_form form, package_form
     case PACKAGE_N_FORM:
     case PACKAGE_NONE: (void)archive_read_support_format_raw(archive); break; /* a single file */
     }
-    in->at = 0;
-    (void)archive_read_set_read_callback(archive, on_read);
-    (void)archive_read_set_seek_callback(archive, on_seek);
-    (void)archive_read_set_skip_callback(archive, on_skip);
-    (void)archive_read_set_callback_data(archive, in);
+    use_reader(archive, in);
     return archive;
 }

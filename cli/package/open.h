@@ -4,6 +4,7 @@
 #define CLI_PACKAGE_OPEN_H
 
 #include "frame.h"
+#include "tar.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -13,6 +14,9 @@ enum { PACKAGE_READ_SIZE = 1 << 18 };
 typedef struct package_reader {
     uint8_t buffer[PACKAGE_READ_SIZE];
     int64_t at, size;
+    package_tar *tar;      /* that is told what is read of a tar file; NULL: none */
+    struct archive *outer; /* of the stream that a tar file is in; NULL: it is in none, or was not begun */
+    package_form stream;
 } package_reader;
 
 /* A zip file without its directory is read by what stands before each entry. */
@@ -20,7 +24,8 @@ typedef enum package_way { AS_IT_SAYS, BY_ENTRIES } package_way;
 
 /** What unpacks a stream that begins like this. */
 void package_support_filters(struct archive *archive, package_form form);
-/** Not begun yet. @param within of a stream: what is in it @return NULL: out of memory */
+/** Not begun yet. What a tar file in a stream is read from is an archive of its own, so that who wants to
+ *  sees the bytes. One at a time. @param within of a stream: what is in it @return NULL: out of memory */
 struct archive *package_open(package_reader *in, package_form form, package_form within, package_way how);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAME_CAP = 65536, GAP_MOST = 65536, ENTRIES_MOST = 1 << 20 };
+enum { NAME_CAP = 65536, GAP_MOST = 65536, ENTRIES_MOST = 1 << 20, MARKS_MOST = 64 };
 
 static const char DIFFERENT[] =
     "its directory and its entries say different things: what is in it depends on the reader";
@@ -314,6 +314,31 @@ bool package_zip_ends(int fd, uint64_t size)
     uint64_t end = find_end(&zip);
 
     return end != size && (!read_end(&zip, end) || zip.count > 0);
+}
+
+/* Of many marks the first ones are looked at: a file that has more of them was made to. */
+bool package_zip_found(int fd, uint64_t size, uint64_t *at)
+{
+    static uint8_t tail[END_RECORD + NAME_CAP];
+    uint64_t n_tail = size < sizeof(tail) ? size : sizeof(tail);
+    uint32_t marks = 0;
+
+    if (n_tail < END_RECORD || !cli_read_at(fd, tail, n_tail, size - n_tail))
+        return false;
+    for (uint64_t left = n_tail - END_RECORD + 1; left > 0; left--) {
+        zip_file zip = { .fd = fd, .size = size };
+        uint8_t first[SIGNATURE_BYTES];
+
+        if (!is_END(tail + left - 1))
+            continue;
+        *at = size - n_tail + left - 1;
+        if (++marks > MARKS_MOST)
+            return true;
+        if (read_end(&zip, *at) && zip.count > 0 && read_at(&zip, zip.directory, first, sizeof(first)) &&
+            is_CENTRAL(first))
+            return true;
+    }
+    return false;
 }
 
 static const char *check_whole(zip_file *zip)

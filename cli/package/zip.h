@@ -15,5 +15,8 @@
 const char *package_zip_differs(int fd, uint64_t size, uint64_t *at);
 /** Does it end with a directory that has entries? */
 bool package_zip_ends(int fd, uint64_t size);
+/** Is there one for those who look for it from the end on, whatever stands behind it? @param at where it
+ *  ends, in the file */
+bool package_zip_found(int fd, uint64_t size, uint64_t *at);
 
 #endif

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 
-from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, cuvet, equal, main, read, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, bad_container, cuvet, equal, main, read, scratch, test, write
 
 PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
 FATBIN, CUBIN = read("multi.fatbin"), read("plain.sm_75.cubin")
@@ -235,7 +235,8 @@ def several_images():
     """What one of them has is content; a blob that no image names is in none; a folder of old docker names layers by symbolic links."""
     needed()
     other = tar([("usr/lib/more.so", FATBIN)])
-    found, r = fates(write(oci(ONE, [ONE[0], other], more={"blobs/sha256/" + "0" * 64: tar([("evil.so", FATBIN)]), "stray.cubin": CUBIN}), "x.tar"))
+    stray = tar([("evil.so", FATBIN)])
+    found, r = fates(write(oci(ONE, [ONE[0], other], more={"blobs/sha256/" + hashlib.sha256(stray).hexdigest(): stray, "stray.cubin": CUBIN}), "x.tar"))
     got = short(found)
     equal((r.rc, got["deleted.so"], got["more.so"], got["evil.so"], got["stray.cubin"], got["y.so"]), (CLEAN, [CONTENT], [CONTENT], [("unused", 0)], [("unused", 0)], [CONTENT]), got)
     linked = tar([("a/layer.tar", ONE[0]), ("b/layer.tar", "link", "../a/layer.tar"), ("c/layer.tar", ONE[1]),
@@ -245,6 +246,81 @@ def several_images():
     wheel = tar([("inner.so", FATBIN)])
     found, _ = fates(write(oci([tar([("p.tar", wheel), ("q.tar", wheel)]), tar([(".wh.p.tar", b"")])]), "x.tar"))
     equal(short(found), {"inner.so": [CONTENT, ("deleted", 2)]})
+
+
+@test
+def what_is_there_for_some_is_content():
+    """Links across layers and through folders, folders that look like whiteouts, a file behind a damaged header: nothing of it is said to be in no image."""
+    needed()
+    d, up = scratch(), tar([("lib/.wh.real.so", b"")])
+    for what, layers in (
+            ("a hard link to a layer below", [tar([("lib/real.so", FATBIN)]), tar([("keep.so", "hard", "lib/real.so"), ("lib/.wh.real.so", b"")])]),
+            ("of a hard link", [tar([("lib/real.so", FATBIN)]), tar([("b", "hard", "lib/real.so"), ("c", "hard", "b"), (".wh.b", b"")]), tar([(".wh.b", b""), ("lib/.wh.real.so", b"")])]),
+            ("the first of two files", [tar([("lib/real.so", FATBIN), ("keep.so", "hard", "lib/real.so"), ("lib/real.so", b"x")]), up]),
+            ("a link through a folder's link", [tar([("l", "link", "lib"), ("lib/real.so", FATBIN), ("keep.so", "hard", "l/real.so")]), up]),
+            ("a file through one", [tar([("e/",), ("l", "link", "e")]), tar([("l/real.so", FATBIN)]), tar([(".wh.l", b"")])]),
+            ("a file of aufs", [tar([(".wh..wh.plnk/1.2", FATBIN), ("real.so", "hard", ".wh..wh.plnk/1.2")])]),
+            ("a folder like a whiteout", [tar([(".wh..wh.x/real.so", FATBIN), ("a/.wh.b/real.so", FATBIN)])]),
+            ("a layer that begins like a program", [gzip.compress(tar([(".tool", b""), ("real.so", FATBIN)])), tar([(".wh..tool", b"")])])):
+        for shape, data in (("docker", docker(layers)), ("oci", oci(layers))):
+            found, r = fates(write(data, "x.tar", d))
+            assert found and all(CONTENT in what for what in found.values()), (what, shape, found, r.err)
+    # replaced together with what stands for it
+    for what, layers in (("both are replaced", [tar([("perl", FATBIN), ("perl5", "hard", "perl")]), tar([("perl", CUBIN), ("perl5", "hard", "perl")])]),
+                         ("a folder became a link", [tar([("lib/real.so", FATBIN)]), tar([("lib", "link", "usr/lib")])])):
+        found, _ = fates(write(oci(layers), "x.tar", d))
+        assert ("replaced", 2) in [one for all_of in found.values() for one in all_of], (what, found)
+
+
+@test
+def a_description_that_readers_take_otherwise():
+    """Nothing is said to be in no image where another reader may find it in one."""
+    needed()
+    d, good, evil = scratch(), tar([("good.so", FATBIN)]), tar([("evil.so", FATBIN)])
+
+    def image(change, more=(), docker=False):
+        files = {"oci-layout": b"{}"}
+        one, other = blob(files, good), blob(files, evil)
+        text = json.dumps({"layers": [{"digest": one}]}).encode()
+        files["index.json"] = index(blob(files, change(text, other)))
+        files.update(more)
+        if docker:
+            files["manifest.json"] = docker
+        return tar(sorted(files.items()))
+
+    def key(name):
+        return lambda text, other: text[:-1] + b', "%s": [{"digest": "%s"}]}' % (name.encode(), other.encode())
+    bad = hashlib.sha256(b"other").hexdigest()
+    many = json.dumps([{"Layers": ["evil.tar"]}]).encode()
+    for what, data, rc in (
+            ("capitals", image(key("Layers")), FINDINGS), ("a long s", image(key("layer\u017f")), FINDINGS), ("an index too", image(lambda text, other: text[:-1] + b', "manifests": []}'), FINDINGS),
+            ("a key twice", image(key("layers")), FINDINGS), ("no UTF-8", image(lambda text, other: text[:-1] + b', "a": "\xff"}'), FINDINGS),
+            ("a blob of another name", image(lambda text, other: text, {"blobs/sha256/" + bad: evil}), FINDINGS),
+            ("blanks", image(lambda text, other: b" " * 9000 + b'{"layers": [{"digest": "%s"}]}' % other.encode()), CLEAN),
+            ("blanks before manifest.json", image(lambda text, other: text, {"evil.tar": evil}, b" " * 9000 + many), FINDINGS),
+            ("a manifest.json beyond what is read", image(lambda text, other: text, {"evil.tar": evil}, b" " * (5 << 20) + many), LIMIT),
+            ("a blob of a name of its own", image(lambda text, other: text.replace(b"sha256:", b"sha256:0"), {"x": evil}), CLEAN),
+            ("a secret that is none", image(lambda text, other: b'{"layers": [{"digest": "%s", "mediaType": "encrypted"}]}' % other.encode()), CLEAN),
+            ("a folder that is a link", tar([("a", "link", "b"), ("a/l.tar", good), ("b/l.tar", evil), ("manifest.json", b'[{"Layers":["a/l.tar"]}]')]), FINDINGS),
+            ("a hard link", tar([("e.tar", evil), ("l.tar", "hard", "e.tar"), ("manifest.json", b'[{"Layers":["l.tar"]}]')]), CLEAN),
+            ("whiteouts of no name", tar([("l.tar", tar([("a/evil.so", FATBIN)])), ("m.tar", tar([("a/.wh.", b"")])), ("manifest.json", b'[{"Layers":["l.tar","m.tar"]}]')]), FINDINGS)):
+        found, r = fates(write(data, "x.tar", d))
+        equal((r.rc, set(short(found).get("evil.so", ()))), (rc, {CONTENT}), (what, r.err))
+    # what is not there cannot pass
+    r = cuvet("check", "--require", "sm_75", write(tar([("l.tar", good), ("manifest.json", b'[{"Layers":["l.tar","gone.tar"]}]')]), "x.tar", d))
+    assert r.rc == FINDINGS and "not in it" in r.out + r.err, (r.rc, r.out, r.err)
+
+
+@test
+def numbers_are_those_of_the_headers():
+    """A header in a layer that is none shifts nothing: the file after it has its own fate."""
+    needed()
+    bad = bytearray(tar([("a", b"")])[:512])
+    bad[0] ^= 1
+    one = tar([("deleted.so", FATBIN)])
+    layer = one[:512 + len(FATBIN) + -len(FATBIN) % 512] + bytes(bad) + tar([("kept.so", FATBIN), ("last.so", FATBIN)])
+    found, r = fates(write(docker([layer, tar([(".wh.deleted.so", b""), (".wh.last.so", b"")])]), "x.tar"))
+    equal((r.rc, short(found)), (FINDINGS, {"deleted.so": [("deleted", 2)], "kept.so": [CONTENT], "last.so": [("deleted", 2)]}), r.err)
 
 
 @test
@@ -267,6 +343,23 @@ def check_asks_for_what_the_image_has():
 
 
 @test
+def everybody_says_that_it_is_in_none():
+    """list above the pieces, and SARIF behind a message and with the file."""
+    needed()
+    d = scratch()
+    path = write(oci([tar([("a.fatbin", FATBIN), ("bad.fatbin", bad_container())]), tar([(".wh.a.fatbin", b""), (".wh.bad.fatbin", b""), ("b.cubin", CUBIN)])]), "x.tar", d)
+    out = cuvet("list", path).out
+    assert out.count("a.fatbin; in no image: deleted by layer 2\n  PATH") == 1 and "/b.cubin\n  PATH" in out, out
+    for o in cuvet("list", "--format=ndjson", path).objects("member"):
+        equal((o.get("image"), o.get("layer")), (None, None) if o["file"].endswith("/b.cubin") else ("deleted", 2), o)
+    (run,) = json.loads(cuvet("scan", "--format=sarif", path).out)["runs"]
+    (result,) = [r for r in run["results"] if r["level"] == "error"]
+    assert result["message"]["text"].endswith("; in no image: deleted by layer 2"), result
+    said = [a["properties"]["layer"] for a in run["artifacts"] if a.get("properties", {}).get("image") == "deleted"]
+    assert said and set(said) == {2}, run["artifacts"]
+
+
+@test
 def damage_is_found():
     """What makes readers see different things is a finding; what is missing is said."""
     needed()
@@ -277,14 +370,14 @@ def damage_is_found():
             ("two manifests", tar([("manifest.json", b'[{"Layers":[]}]'), ("manifest.json", b'[{"Layers":["a.tar"]}]'), ("a.tar", ONE[0])]), "two entries of one name"),
             ("two layers of one name", tar([("manifest.json", b'[{"Layers":["a.tar"]}]'), ("a.tar", ONE[0]), ("a.tar", ONE[1])]), "two entries of one name"),
             ("a key twice", tar([("manifest.json", b'[{"Layers":["a.tar"],"Layers":[]}]'), ("a.tar", ONE[0])]), "manifest.json that cannot be read"),
-            ("no JSON", tar([("index.json", b"{"), ("oci-layout", b"{}"), ("a.tar", ONE[0])]), "index.json that cannot be read")):
+            ("no JSON", tar([("index.json", b"{"), ("oci-layout", b"{}"), ("a.tar", ONE[0])]), "a description that cannot be read")):
         r = cuvet("scan", "--format=ndjson", write(data, "x.tar", d))
         assert r.rc == FINDINGS and any(text in o.get("reason", "") for o in r.objects("verdict")), (what, r.out[-800:], r.err)
     path = write(tar([("manifest.json", b'[{"Layers":["a.tar","gone.tar"]}]'), ("a.tar", ONE[0])]), "x.tar", d)
     r = cuvet("scan", path)
     assert r.rc == CLEAN and path + "!/gone.tar: of an image, and not in this package" in r.err, r.err
     secret = {}
-    secret["index.json"] = index(manifest(secret, [ONE[0]], "application/vnd.oci.image.layer.v1.tar+gzip+encrypted"))
+    secret["index.json"] = index(manifest(secret, [random.Random(1).randbytes(3000)], "application/vnd.oci.image.layer.v1.tar+gzip+encrypted"))
     secret["oci-layout"] = b"{}"
     r = cuvet("scan", "--format=ndjson", write(tar(list(secret.items())), "x.tar", d))
     assert ["is encrypted"] == [o["reason"] for o in r.objects("verdict") if o["verdict"] == "unsupported"], r.out

@@ -135,6 +135,19 @@ def the_action_checks():
         if os.path.exists(env["GITHUB_OUTPUT"]):
             equal(text_of(env["GITHUB_OUTPUT"]), "sarif=%s\nexit-code=%d\n" % (given.get("sarif", "cuvet-sarif"), want), "outputs")
     assert not os.path.exists(os.path.join(d, "x")), "a name was run"
+    equal(bash(check, d, env, **inputs(require="sm_90", sarif="a\nexit-code=0")).returncode, USAGE, "an output of its own")
+    for name in ("::error::x.fatbin", "##[error]x.fatbin", "::cuvet-7-1::.fatbin"):
+        write(bad_container(), name, d)
+    p = bash(check, d, env, **inputs(require="sm_90", files="[:#][:#]*.fatbin"))
+    both, word = p.stdout + p.stderr, re.match("::stop-commands::([0-9a-f]{32})\n", p.stdout).group(1)
+    assert p.returncode == FINDINGS and p.stdout.splitlines()[-1] == "::%s::" % word and both.count(word) == 2 and "##[error]" in both, (p.stdout, p.stderr)
+    assert word != re.match("::stop-commands::(.*)", bash(check, d, env, **inputs(require="sm_90")).stdout).group(1)
+    os.unlink(os.path.join(d, "temp", "cuvet", "bin", "cuvet"))
+    for dies, rc in (("kill -KILL $$", 137), ("exit 5", 5), ("exit 139", 139)):  # one of its calls
+        for which in ("scan --format=sarif", "check --format=sarif", "check --require"):
+            write(('#!/bin/sh\ncase "$*" in "%s"*) %s ;; esac\nexec "%s" "$@"\n' % (which, dies, CUVET)).encode(), "temp/cuvet/bin/cuvet", d)
+            os.chmod(os.path.join(d, "temp", "cuvet", "bin", "cuvet"), 0o755)
+            equal(bash(check, d, env, **inputs(require="sm_90")).returncode, rc, (dies, which))
     ids = set()
     for name in ("scan", "check"):
         (run,) = json.loads(text_of(os.path.join(d, "other", "place", name + ".sarif")))["runs"]
@@ -173,6 +186,14 @@ def gitlab():
         shutil.rmtree(os.path.join(d, ".cuvet"), ignore_errors=True)
         p = bash(script, d, env, **dict(defaults, **given))
         assert p.returncode == want if want is not None else p.returncode != 0, (given, p.returncode, p.stdout, p.stderr)
+    made = {name: text_of(os.path.join(d, name)) for name in ("cuvet.junit.xml", "gl-code-quality-report.json")}
+    write(bad_container(), "--baseline=b.fatbin", d)  # a name is no option
+    write(subprocess.run([CUVET, "scan", "--format=ndjson", "./--baseline=b.fatbin"], cwd=d, capture_output=True, check=False).stdout, "b.fatbin", d)
+    write(bad_container(), "a b.fatbin", d)
+    for files, want in (("*=b.fatbin", FINDINGS), ("a*.fatbin", FINDINGS), ("", FINDINGS)):
+        equal(bash(script, d, env, **dict(defaults, CUVET_REQUIRE="sm_75", CUVET_FILES=files)).returncode != 0, want != 0, files)
+    for name, text in made.items():
+        write(text.encode(), name, d)
     suite = xml.dom.minidom.parseString(text_of(os.path.join(d, "cuvet.junit.xml"))).getElementsByTagName("testsuite")[0]
     equal((suite.getAttribute("tests"), suite.getAttribute("failures")), ("2", "1"), "JUnit")
     rows = [r for r in json.loads(text_of(os.path.join(d, "gl-code-quality-report.json"))) if r["severity"] != "info"]
@@ -201,6 +222,11 @@ def the_hook():
     equal([hook(*scan, f).returncode for f in ("good.fatbin", "bad.fatbin", "missing")], [CLEAN, FINDINGS, IO])
     equal([hook(*check, "--require=sm_75", f).returncode for f in ("good.fatbin", "bad.fatbin", "none.fatbin")], [CLEAN, FINDINGS, FINDINGS])
     equal(hook(*check, "good.fatbin").returncode, USAGE, "args were forgotten")
+    write(subprocess.run([CUVET, "scan", "--format=ndjson", "bad.fatbin"], cwd=d, capture_output=True, check=False).stdout, "b.fatbin", d)
+    for name in ("--baseline=b.fatbin", "--help.fatbin", "-q.fatbin", "--", "a b\nc.fatbin"):
+        write(bad_container(), name, d)
+        equal([hook(*scan, name).returncode, hook(*check, "--require=sm_75", name).returncode], [FINDINGS, FINDINGS], name)
+    equal(hook(*check, "--require=sm_75", "bad.fatbin", "--baseline=b.fatbin").returncode, FINDINGS, "a name is no option")
     p = hook(*scan, "good.fatbin", CUVET="/none/cuvet")
     equal((p.returncode, "not installed" in p.stderr), (IO, True))
     wanted = [re.compile(x) for x in re.findall(r"^  files: '(.*)'$", text_of(HOOKS), re.M)]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runner of python/src/cuvet/shard.py by its path, with the standard library alone: parts of a list, killed and begun again, make
 the report of one process; nothing is lost silently."""
+import contextlib
 import glob
 import hashlib
+import importlib.util
+import io
 import json
 import os
 import random
@@ -18,12 +21,49 @@ RUNNER = os.path.join(ROOT, "python", "src", "cuvet", "shard.py")
 MISSING, STOPPED = 8, 143
 
 
+LEFT_OUT = ("CUVET", "CUVET_SHARDS", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID")
+
+
 def environ(**more):
-    left_out = ("CUVET", "CUVET_SHARDS", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID")
-    return dict({key: value for key, value in os.environ.items() if key not in left_out}, **more)
+    return dict({key: value for key, value in os.environ.items() if key not in LEFT_OUT}, **more)
 
 
-def runner(*args, code=0, command=CUVET, **env):
+def in_here():
+    """The runner as a module: to start Python for each call would be most of the time."""
+    spec = importlib.util.spec_from_file_location("shard_by_its_path", RUNNER)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SHARD = in_here()
+
+
+def quick(*args, code=0, command=CUVET, **env):
+    """As `runner`, in this process."""
+    before, told = dict(os.environ), io.StringIO()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        os.environ.clear()
+        os.environ.update(dict({k: v for k, v in before.items() if k not in LEFT_OUT}, CUVET=command, **env))
+        with contextlib.redirect_stderr(told):
+            try:
+                rc = SHARD.main(list(args))
+            except SystemExit as ended:  # of argparse
+                rc = ended.code
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    equal(rc, code, " ".join(args[:1]) + ": " + told.getvalue())
+    return told.getvalue()
+
+
+def runner(*args, code=0, command=CUVET, own=False, **env):
+    if not own:
+        return quick(*args, code=code, command=command, **env)
     p = subprocess.run([sys.executable, RUNNER, *args], env=environ(CUVET=command, **env), capture_output=True, timeout=120, check=False)
     equal(p.returncode, code, " ".join(args[:1]) + ": " + p.stderr.decode("utf-8", "replace"))
     return p.stderr.decode("utf-8", "replace")
@@ -101,7 +141,7 @@ def any_number_of_parts():
             if shards == 1:
                 work.run()
             elif shard == 1:
-                work.run(JOB_COMPLETION_INDEX="1", CUVET_SHARDS="3")
+                work.run(JOB_COMPLETION_INDEX="1", CUVET_SHARDS="3", own=True)
             else:
                 work.run("--shard", "%d/%d" % (shard, shards))
         work.same_as_one_process()
@@ -120,6 +160,18 @@ def options_of_the_command():
     work.merge(code=CLEAN)
     with open(work.report, "rb") as file:
         equal(file.read(), cuvet("list", "--kernels", "--format=ndjson", "--files-from", work.list).raw, "list")
+
+
+@test
+def check_as_one_process():
+    """Its exit code too, of files that are asked for together and alone."""
+    for require, more in (("sm_75", []), ("sm_999", []), ("sm_75", ["/nonexistent"]), ("sm_75", [write(bad_container())])):
+        work = Work([write(read("multi.fatbin")), write(read("multi.fatbin") * 200), samples()[0], *more])
+        work.run("--", "check", "--require", require)
+        one = cuvet("check", "--require", require, "--format=ndjson", "--files-from", work.list)
+        work.merge(code=one.rc)
+        with open(work.report, "rb") as file:
+            equal(file.read(), one.raw, (require, more))
 
 
 @test
@@ -159,7 +211,7 @@ def what_the_command_dies_of_is_a_result():
         good = samples()[:3]
         poison = write(b"poison" * (200000 if lines == "sleep 60" else 1), "poison")  # large: asked for alone
         work = Work([good[0], poison, *good[1:]])
-        said = work.run("--timeout", "3" if lines == "sleep 60" else "60", "--most-output", "100000",
+        said = work.run("--timeout", "2" if lines == "sleep 60" else "60", "--most-output", "100000",
                         command=fake('case "$input" in *poison*) %s;; esac' % lines)[0])
         assert outcome in said, said
         work.merge(code=code)
@@ -179,7 +231,7 @@ def the_runner_dies_at_one_file():
     work = Work([poison, *samples()[:3]])
     command, _ = fake('case "$input" in *poison*) kill -KILL $PPID; sleep 1;; esac')
     for _ in range(3):
-        work.run("--jobs", "1", code=-signal.SIGKILL, command=command)
+        work.run("--jobs", "1", code=-signal.SIGKILL, command=command, own=True)
     said = work.run(command=command)
     assert "lost" in said, said
     work.merge(code=5)
@@ -234,6 +286,82 @@ def damaged_results_are_none():
 
 
 @test
+def planted_results_are_none():
+    """Somebody who can write into the folder may make a result that has its own sum: it is of this file, and whole, or it is none."""
+    work = Work(samples()[:2])
+    work.run()
+    victim = work.results()[0]
+    with open(victim, "rb") as file:
+        data = file.read()
+    about = json.loads(data[data.rfind(b"\n", 0, -1) + 1:])
+    verdict = {"schema": "cuvet/1", "type": "verdict", "file": about["name"], "verdict": "clean", "exit": 0}
+    for lines, change in (
+            ([b"[" * 200000], {}), ([b"{}"], {}), ([b"x"], {}), ([], {}), ([json.dumps(dict(verdict, file=about["name"] + "x")).encode()], {}), ([json.dumps(dict(verdict, type=[])).encode()], {}),
+            ([json.dumps(dict(verdict, type="finding")).encode()], {}), ([json.dumps(verdict).encode(), json.dumps(dict(verdict, type="summary")).encode()], {}),
+            ([json.dumps(verdict).encode()], {"exit": "0"}), ([json.dumps(verdict).encode()], {"exit": 256}), ([json.dumps(verdict).encode()], {"exit": None}), ([json.dumps(verdict).encode()], {"outcome": 1})):
+        text = b"".join(line + b"\n" for line in lines)
+        with open(victim, "wb") as file:
+            file.write(text + json.dumps(dict(about, sha256=hashlib.sha256(text).hexdigest(), **change)).encode() + b"\n")
+        work.merge(code=MISSING)
+        runner("status", *work.arguments(), code=MISSING)
+        assert not os.path.exists(work.report), lines
+    assert "1 already done" in work.run()
+    work.same_as_one_process()
+
+
+@test
+def links_in_the_folder():
+    """Nothing is written through a link that somebody put where the runner writes."""
+    good = samples()[0]
+    work = Work([good])
+    aim = write(b"precious", "aim")
+    key = hashlib.sha256(os.fsencode(good)).hexdigest()
+    for room, name in (("attempts/" + key[:2], key), ("temporary", "x"), ("results/" + key[:2], key + ".ndjson")):
+        os.makedirs(os.path.join(work.out, room), exist_ok=True)
+        os.symlink(aim, os.path.join(work.out, room, name))
+    work.run(code=IO)
+    work.run()  # the link is gone with the attempt
+    equal(read_text(aim), "precious", "what the links point to")
+    work.same_as_one_process()
+
+
+@test
+def two_runners_of_one_part():
+    work = Work(names_of_all_kinds())
+    both = [subprocess.Popen([sys.executable, RUNNER, "run", *work.arguments("--jobs", "1")], env=environ(CUVET=CUVET), stderr=subprocess.DEVNULL) for _ in range(2)]
+    equal([one.wait(100) for one in both], [0, 0], "exit codes")
+    work.same_as_one_process()
+    equal((os.listdir(os.path.join(work.out, "temporary")), glob.glob(os.path.join(work.out, "attempts", "*", "*"))), ([], []), "left behind")
+
+
+@test
+def no_room_for_results():
+    """As when a disk is full: nobody's fault but the disk's, however often it happens."""
+    work = Work(samples()[:2])
+    os.makedirs(work.out)
+    write(b"no folder", "results", work.out)
+    for _ in range(4):
+        work.run(code=IO)
+    os.unlink(os.path.join(work.out, "results"))
+    work.run()
+    work.same_as_one_process()
+
+
+@test
+def another_policy_is_another_job():
+    folder = scratch()
+    policy = write(b'schema = "cuvet-policy/1"\n[require]\narchitectures = ["sm_75"]\n', "p.toml", folder)
+    work = Work(samples()[:1])
+    for words in (("--policy", policy), ("--policy=" + policy,)):
+        work = Work(samples()[:1])
+        work.run("--", "check", *words)
+        work.run("--", "check", *words)
+        with open(policy, "ab") as file:
+            file.write(b"# another one\n")
+        assert "another job" in work.run("--", "check", *words, code=USAGE)
+
+
+@test
 def another_job():
     work = Work(samples()[:2])
     work.merge(code=MISSING)
@@ -250,6 +378,13 @@ def a_file_that_changed():
     work.run()
     with open(path, "wb") as file:
         file.write(damaged_member())
+    work.merge(code=MISSING)  # the result is about what was there
+    assert "1 already done" in work.run()
+    work.same_as_one_process()
+    was = os.stat(path)
+    with open(path, "r+b") as file:
+        file.write(b"\0")
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))  # as if nothing had happened
     assert "1 already done" in work.run()
     work.same_as_one_process()
 
@@ -281,6 +416,10 @@ def refusals():
     for wrong in (("--shard", "1/1"), ("--shard", "-1/2"), ("--shard", "x"), ("--shards", "2"), ("--cuvet", "/nonexistent"),
                   ("--cuvet", "/bin/true"), ("--", "unpack"), ("--", "scan", "--no-such"), ("--", "scan", "-r"), ("--", "scan", "--only-findings"), ("--fetch", "get {url}")):
         work.run(*wrong, code=USAGE)
+    for wrong in (("--attempts", "0"), ("--jobs", "0"), ("--most-output", "0"), ("--timeout", "nan"), ("--timeout", "-1"), ("--timeout", "inf"), ("--shard", "\u0660/1"), ("--shards", "\u00b2")):
+        work.run(*wrong, code=USAGE)
+    work.run(code=USAGE, CUVET_SHARDS="many")
+    work.run(code=USAGE, CUVET_SHARDS="2", SLURM_ARRAY_TASK_ID="\u00b2")
     work.run(code=USAGE, SLURM_ARRAY_TASK_ID="0")  # of how many?
     work.run("--shards", "2", code=USAGE, SLURM_ARRAY_TASK_ID="2")
     runner("run", "--files-from", "/nonexistent", "--out", work.out, code=IO)

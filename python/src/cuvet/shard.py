@@ -17,8 +17,10 @@ import contextlib
 import hashlib
 import importlib
 import json
+import math
 import os
 import re
+import secrets
 import shlex
 import shutil
 import signal
@@ -189,7 +191,8 @@ class Tool:
     def check(self) -> None:
         """Raises Refused where the command does not understand its arguments, or has no sandbox: asked before anything is done."""
         call = self.call([])
-        if call.code != 0:
+        # Without a file `check` has checked nothing, which it does not let pass.
+        if call.code not in ((0, 1) if self.arguments[0] == "check" else (0,)):
             raise Refused("%s %s: exit code %d: %s" % (self.path, shlex.join(self.arguments), call.code, call.complaint), call.code)
 
     def stop(self) -> None:
@@ -294,6 +297,8 @@ class Tool:
         """Several small files in one call. What has no entry in the answer has to be asked for alone."""
         call = self.call(names)
         owners: Dict[str, bytes] = {escaped(name): name for name in names}
+        if self.arguments[0] != "scan" and call.code != 0:
+            return {}  # only a scan says for each input what its exit code is
         found: Dict[bytes, List[Tuple[Dict[str, Any], bytes]]] = {}
         for record, line in _lines_of(call.output) if call.code in _ANSWERS and not call.timeout and not call.too_much else []:
             owner = owners.get(str(record.get("file")).split("!/", 1)[0])
@@ -351,13 +356,22 @@ def _lines_of(output: bytes) -> List[Tuple[Dict[str, Any], bytes]]:
     for line in output.splitlines(True):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
         if not line.endswith(b"\n") or not isinstance(record, dict) or record.get("schema") != "cuvet/1":
             return []
         if record.get("type") != "summary":
             found.append((record, line))
     return found
+
+
+def _is_about(lines: bytes, name: bytes, about: Dict[str, Any]) -> bool:
+    """Are these the lines of a whole answer about this input, as the runner writes them?"""
+    records = _lines_of(lines)
+    own = escaped(name) + "!/"
+    return bool(records) and len(records) == lines.count(b"\n") and records[-1][0].get("type") in _ENDS and all(
+        isinstance(record.get("file"), str) and isinstance(record.get("type"), str) and (record["file"] + "!/").startswith(own)
+        for record, _ in records) and about["exit"] in range(256)
 
 
 def _exit_of(record: Dict[str, Any]) -> int:
@@ -373,6 +387,8 @@ class Store:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.mine = "%s.%d" % (re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname()), os.getpid())
+        # Containers may have the name of their host and one number, and somebody may wait for a name with a link.
+        self._chance = secrets.token_hex(8)
         self._number, self._lock = 0, threading.Lock()
 
     def _path(self, room: str, key: str) -> str:
@@ -385,11 +401,11 @@ class Store:
         """A file that is there whole or not at all: another that is renamed, on the same file system."""
         with self._lock:
             self._number += 1
-            temporary = os.path.join(self.folder, "temporary", "%s.%d" % (self.mine, self._number))
+            temporary = os.path.join(self.folder, "temporary", "%s.%s-%d" % (self.mine, self._chance, self._number))
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.makedirs(os.path.dirname(temporary), exist_ok=True)
         try:
-            with open(temporary, "wb") as file:
+            with open(temporary, "xb") as file:
                 for piece in content:
                     file.write(piece)
             # Not forced onto the disk: what a power cut takes has no good last line, is no result, and is done again.
@@ -454,6 +470,8 @@ class Store:
         lines = content[:end]
         if about.get("job") != job or about.get("sha256") != hashlib.sha256(lines).hexdigest():
             return None
+        if not isinstance(about.get("exit"), int) or not isinstance(about.get("outcome"), str) or not _is_about(lines, name, about):
+            return None
         return about, lines
 
     # An attempt is a line in a file of the input, written before the command begins and gone when there is a result.
@@ -468,7 +486,7 @@ class Store:
     def begin(self, name: bytes) -> None:
         path = self._path("attempts", key_of(name))
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
         try:
             os.write(handle, self.mine.encode() + b"\n")
         finally:
@@ -496,7 +514,14 @@ def _stamp(name: bytes) -> Optional[List[int]]:
         about = os.stat(name)
     except (OSError, ValueError):
         return None
-    return [about.st_size, about.st_mtime_ns]
+    return [about.st_size, about.st_mtime_ns, about.st_ctime_ns]  # times of the content can be set back
+
+
+def is_stale(about: Dict[str, Any], name: bytes) -> bool:
+    """Is there another file now than the one that was judged? One that is gone, or was never here, is not looked for, and
+    copies of a file have times of their own."""
+    stamp, judged = _stamp(name), about.get("stamp")
+    return stamp is not None and (judged[:2] if isinstance(judged, list) else judged) != stamp[:2]
 
 
 class Shard:
@@ -532,9 +557,9 @@ class Shard:
             yield batch
 
     def work(self, names: Sequence[bytes]) -> None:
-        for name in names:
-            self.store.begin(name)
         try:
+            for name in names:
+                self.store.begin(name)
             left = list(names)
             if len(names) > 1:
                 before = {name: _stamp(name) for name in names}
@@ -546,9 +571,10 @@ class Shard:
                 left = [name for name in names if name not in answers]
             for name in left:
                 self.alone(name)
-        except (Stopped, Refused):
-            for name in names:  # nobody's fault but ours
-                self.store.forget(name)
+        except (Stopped, Refused, OSError):
+            for name in names:  # nobody's fault but ours, or that of a full disk
+                with contextlib.suppress(OSError):
+                    self.store.forget(name)
             raise
 
     def alone(self, name: bytes) -> None:
@@ -613,7 +639,7 @@ class Merge:
         """(number in the list, lines) of each; those that are missing are counted, and with `partial` get a verdict."""
         for index, name in enumerate(self.names):
             there = self.store.get(name, self.job)
-            if there is None:
+            if there is None or is_stale(there[0], name):
                 self.missing.append(name)
                 if not partial:
                     continue
@@ -738,7 +764,7 @@ def _counts(counts: Dict[str, int]) -> str:
 def shard_given(text: Optional[str], shards: Optional[int], environ: Any = os.environ) -> Tuple[int, int]:
     """(number of the shard from 0, of how many): --shard i/n; or --shards n, and the number from whoever started us."""
     if text is not None:
-        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         if not found or not int(found.group(1)) < int(found.group(2)):
             raise Refused("--shard %s: I/N, with I from 0 to N-1" % text)
         return int(found.group(1)), int(found.group(2))
@@ -750,9 +776,20 @@ def shard_given(text: Optional[str], shards: Optional[int], environ: Any = os.en
     if shards is None:
         # Which numbers an array has tells its first and its count; of a part that is run again they would be wrong.
         raise Refused("the environment has the number of a shard: --shards says of how many")
-    if not index.isdigit() or not int(index) < shards:
+    if not re.fullmatch(r"[0-9]+", index) or not int(index) < shards:
         raise Refused("shard %s of %d: its number is from 0 to %d" % (index, shards, shards - 1))
     return int(index), shards
+
+
+def files_of(arguments: Sequence[str]) -> Dict[str, Any]:
+    """What the files say that arguments name, such as a policy: with another one answers are others. A cache is no part of it."""
+    files: Dict[str, str] = {}
+    for before, word in zip(("", *arguments), arguments):
+        option, equal, value = word.partition("=")
+        path = value if option.startswith("-") and equal else word
+        if "--cache" not in (before, option) and os.path.isfile(path):
+            files[path] = _sha256_of(path)
+    return {"files": files} if files else {}
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -775,7 +812,8 @@ def _run(options: argparse.Namespace) -> int:
     try:
         tool.check()
         store = Store(options.out)
-        job = store.same_job({"schema": SCHEMA, "type": "job", "command": tool.version(), "arguments": arguments}, begin=True)
+        job = store.same_job({"schema": SCHEMA, "type": "job", "command": tool.version(), "arguments": arguments,
+                              **files_of(arguments)}, begin=True)
         own = [name for number, name in enumerate(names) if shard_of(number, shards) == index]
         _say("shard %d of %d" % (index, shards))
         shard = Shard(tool, store, job, jobs, _say)
@@ -796,10 +834,10 @@ def _merge(options: argparse.Namespace) -> int:
         if merge.missing:
             return _missing(merge)
     tables = Tables(options.parquet) if options.parquet else None
-    unfinished = "%s.%d.unfinished" % (options.output, os.getpid())
+    unfinished = "%s.%d-%s.unfinished" % (options.output, os.getpid(), secrets.token_hex(8))
     complete = False
     try:
-        with open(unfinished, "wb") as out:
+        with open(unfinished, "xb") as out:
             for index, lines in merge.pieces(options.partial):
                 out.write(lines)
                 if tables and index is not None:
@@ -868,11 +906,11 @@ def _parser() -> argparse.ArgumentParser:
                   epilog="exit codes: 0 all of the part has results, 2 usage, 3 files, 6 no sandbox, 143 stopped by a signal")
     run.add_argument("--out", required=True, metavar="FOLDER", help="results; the same for all parts")
     run.add_argument("--shard", metavar="I/N", help="which part, counted from 0, of how many (default: the whole list)")
-    run.add_argument("--shards", type=_positive, default=_positive(os.environ.get("CUVET_SHARDS") or "0") or None, metavar="N",
+    run.add_argument("--shards", type=_positive, default=os.environ.get("CUVET_SHARDS") or None, metavar="N",
                      help="of how many, where JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID has the number "
                           "(default: $CUVET_SHARDS)")
     run.add_argument("--jobs", type=_positive, default=0, metavar="N", help="calls of the command at a time (default: processors)")
-    run.add_argument("--timeout", type=float, default=3600, metavar="SECONDS", help="for one call (default 3600)")
+    run.add_argument("--timeout", type=_seconds, default=3600, metavar="SECONDS", help="for one call (default 3600)")
     run.add_argument("--most-output", type=_positive, default=1 << 30, metavar="BYTES", help="of one answer (default 1 GiB)")
     run.add_argument("--attempts", type=_positive, default=3, metavar="N",
                      help="a file at which the runner died N times is given up (default 3); also for what is fetched")
@@ -902,9 +940,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError("a number")
+    if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError("a number from 1 on")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) <= threading.TIMEOUT_MAX and math.isfinite(float(text)):
+            return float(text)
+    raise argparse.ArgumentTypeError("a number of seconds above 0")
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

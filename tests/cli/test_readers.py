@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who unpacks a package may use another reader than cuvet does. What only one of them sees is a finding: in tar files, at the end of a file where others
+look for a zip file, and at its beginning where others look for tar. The other reader is Python's."""
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import random
+import sys
+import tarfile
+import zipfile
+
+from lib_cli import CLEAN, CUVET, FINDINGS, Skip, cuvet, equal, main, read, scratch, test, write
+
+PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
+CUBIN = read("plain.sm_75.cubin")
+PACKED = gzip.compress(CUBIN, mtime=0)  # is not found among the bytes of something else
+END = bytes(1024)
+FULL = bool(os.environ.get("CV_FULL"))
+
+
+def needed():
+    if not os.path.exists(PROGRAM):
+        raise Skip("cuvet-package was not built (libarchive-dev)")
+
+
+def header(name, size=0, kind=b"0", link=b"", field=None, mark=b"ustar\x0000", prefix=b""):
+    head = bytearray(512)
+    for at, text in ((0, name), (100, b"0000644\0" + b"0000000\0" * 2), (124, b"%011o\0" % size if field is None else field), (136, b"00000000000\0"), (156, kind), (157, link),
+                     (257, mark), (345, prefix)):
+        head[at:at + len(text)] = text
+    return summed(head)
+
+
+def summed(head):
+    head = bytearray(head)
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
+def filled(data):
+    return data + bytes(-len(data) % 512)
+
+
+def entry(name, data=PACKED, kind=b"0", **more):
+    return header(name, len(data), kind, **more) + filled(data)
+
+
+def words(kind=b"x", **pairs):
+    text = b""
+    for key, value in pairs.items():
+        record = b" %s=%s\n" % (key.replace("__", ".").encode(), str(value).encode())
+        length = len(record)
+        while len(b"%d" % length) + len(record) != length:
+            length = len(b"%d" % length) + len(record)
+        text += b"%d" % length + record
+    return entry(b"x", text, kind)
+
+
+EVIL, OK = entry(b"evil.gz"), entry(b"ok.txt", b"hello")
+LONG = len(EVIL)
+# what: (the file, what may be in its reason)
+TAR = {
+    "a folder with a size of PAX": words(size=LONG) + header(b"d/", 0, b"5") + EVIL,
+    "a symbolic link with one": words(size=LONG) + header(b"l", 0, b"2", b"x") + EVIL,
+    "a device with one": words(size=LONG) + header(b"p", 0, b"6") + EVIL,
+    "a size that is none": words(SCHILY__realsize=0) + EVIL,
+    "a volume's label with bytes": entry(b"evil.gz", kind=b"V"),
+    "rights of Solaris with bytes": entry(b"evil.gz", kind=b"A"),
+    "a size that ends early": header(b"ok", field=b"0\0%o" % LONG + bytes(10 - len(b"%o" % LONG))) + EVIL,
+    "a size below zero": header(b"ok", field=b"-0000000001\0") + EVIL,
+    "a size of nines": header(b"ok", field=b"00000000009\0") + EVIL,
+    "a size to the base of 256 below zero": header(b"ok", field=b"\xff" * 12) + EVIL,
+    "a size of PAX in words": words(size="%d.0" % LONG) + header(b"ok") + EVIL,
+    "records twice": words(size=LONG) + words(path="z") + header(b"ok") + EVIL,
+    "a broken record": entry(b"x", b"xx\n", b"x") + EVIL,
+    "a size for all": words(b"g", size=LONG) + header(b"ok") + EVIL,
+    "a name for all": words(b"g", path="other") + EVIL,
+    "one block of zeros": OK + bytes(512) + EVIL,
+    "a file whose name ends like a folder's": entry(b"evil.gz/"),
+    "the same by PAX": words(path="evil/") + entry(b"evil.gz"),
+    "zip in its name": header(b"PK\3\4", 5) + filled(b"hello") + EVIL,
+    "gzip in its name": header(b"\x1f\x8b\x08", 5) + filled(b"hello") + EVIL,
+    "bzip2 in its name": header(b"BZh91AY&SY", 5) + filled(b"hello") + EVIL,
+    "zstd in its name": header(b"\x28\xb5\x2f\xfd", 5) + filled(b"hello") + EVIL,
+    "deb in its name": header(b"!<arch>\ndebian-binary", 5) + filled(b"hello") + EVIL,
+}
+# What good tools write, and one reader or another had trouble with once.
+GOOD = {
+    "a label": header(b"label", 0, b"V") + EVIL, "a list of names": entry(b"d/", b"Yname\0\0", b"D") + EVIL, "a size of blanks": header(b"ok", field=b" " * 12) + EVIL,
+    "a size with blanks": header(b"e", field=(b"%o " % len(PACKED)).rjust(12)) + filled(PACKED), "a size to the base of 256": header(b"e", field=b"\x80" + len(PACKED).to_bytes(11, "big")) + filled(PACKED),
+    "a size by PAX alone": words(size=len(PACKED)) + header(b"e") + filled(PACKED), "a commit": words(b"g", comment="a" * 40) + EVIL, "a hard link with a size": OK + header(b"h", 5, b"1", b"ok.txt") + EVIL,
+    "a folder with a size": header(b"d/", 512, b"5") + EVIL, "a contiguous file": entry(b"e.gz", kind=b"7"), "a name of digits": entry(b"070701/x.gz"), "old": entry(b"e.gz", mark=b""),
+    "records of Solaris": words(b"X", size=len(PACKED)) + header(b"e") + filled(PACKED), "GNU": entry(b"e.gz", mark=b"ustar  \0"), "a long name": entry(b"././@LongLink", b"n" * 300 + b"\0", b"L") + EVIL, "no end": EVIL[:-len(filled(b"")) or None],
+}
+
+
+def by_others(data):
+    """The SHA-256 of each file that Python sees in it."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as t:
+            return {hashlib.sha256(t.extractfile(one).read()).hexdigest() for one in t if one.isfile() or one.type not in tarfile.SUPPORTED_TYPES}
+    except (tarfile.TarError, OSError, ValueError, OverflowError, EOFError, MemoryError):
+        return set()
+
+
+def by_cuvet(path, *more):
+    """(is there the device code, exit code, reasons)"""
+    r = cuvet("scan", "--format=ndjson", *more, path)
+    told = r.objects("verdict")
+    return any(o["members"] + o["images"] for o in told), r.rc, [o.get("reason", "") for o in told]
+
+
+@test
+def what_only_others_see_is_a_finding():
+    needed()
+    d = scratch()
+    for what, data in TAR.items():
+        for pack in (bytes, gzip.compress):
+            if pack is not bytes and "in its name" in what:
+                continue  # inside of a stream it is a file that is a package
+            seen, rc, why = by_cuvet(write(pack(data + END), "x.tar", d))
+            assert rc == FINDINGS, (what, pack, seen, rc, why)
+    for what, data in GOOD.items():
+        for pack in (bytes, gzip.compress, bz2.compress):
+            seen, rc, why = by_cuvet(write(pack(data + END), "x.tar", d))
+            equal((seen, rc), (True, CLEAN), (what, pack, why))
+
+
+@test
+def wherever_it_is():
+    """The same in a package in a package, in a stream of which nobody knows where blocks begin, and beyond what is read at once."""
+    needed()
+    d, bad = scratch(), words(size=LONG) + header(b"d/", 0, b"5") + EVIL + END
+    noise = random.Random(5).randbytes(700000)
+    pieces = bad + OK * 3
+    for what, data in (("in a wheel", zipped([("inner.tar", bad)])), ("in pieces", b"".join(gzip.compress(pieces[i:i + 97]) for i in range(0, len(pieces), 97))), ("xz", lzma.compress(bad)),
+                       ("late", entry(b"noise", noise) + bad), ("late in a stream", gzip.compress(entry(b"noise", noise) + bad))):
+        seen, rc, why = by_cuvet(write(data, "x", d))
+        assert rc == FINDINGS and any("depends on the reader" in text for text in why), (what, rc, why)
+    seen, rc, _ = by_cuvet(write(entry(b"noise", noise) * 3 + EVIL + END, "x", d))
+    equal((seen, rc), (True, CLEAN))
+
+
+def some_tar(rng):
+    """Entries of all kinds, of which a field or two says something else."""
+    out = b""
+    for _ in range(rng.randrange(1, 4)):
+        data = rng.choice((b"", b"hello", filled(OK) + EVIL, OK))
+        if rng.random() < .5:
+            out += words(rng.choice((b"x", b"x", b"g")), **{rng.choice(("size", "path", "linkpath", "SCHILY__realsize", "GNU__sparse__realsize", "GNU__sparse__size", "GNU__sparse__name", "mtime")):
+                         rng.choice((0, 5, len(data), len(EVIL), "x", "", "d/", "1.5"))})
+        kind = rng.choice((b"0", b"0", b"\0", b"1", b"2", b"3", b"5", b"6", b"7", b"V", b"A", b"D", b"M", b"N", b"S", b"X", b"K", b"L", b"Z"))
+        head = bytearray(header(rng.choice((b"a", b"b/", b"c.gz")), len(data) if rng.random() < .7 else rng.choice((0, 5, 512, len(EVIL))), kind, rng.choice((b"", b"a"))))
+        if rng.random() < .4:
+            at = rng.choice((*range(124, 136), *range(257, 265), 345, 482, 504, 156))
+            head[at] = rng.choice((0, 32, 48, 55, 57, 128, 255))
+        out += summed(head) + filled(data)
+        if rng.random() < .1:
+            out += bytes(512)
+    return out + EVIL + (END if rng.random() < .9 else b"")
+
+
+@test
+def random_fields_hide_nothing():
+    """What Python unpacks is seen, or the package is not clean."""
+    needed()
+    rng, d, wanted, clean = random.Random(int(os.environ.get("CV_SEED", "11"))), scratch(), hashlib.sha256(PACKED).hexdigest(), 0
+    for turn in range(int(os.environ.get("CV_MUTANTS", 3000 if FULL else 60))):
+        data = some_tar(rng)
+        seen, rc, why = by_cuvet(write(data, "x.tar", d))
+        if wanted in by_others(data):
+            assert seen or rc == FINDINGS, (turn, d, rc, why)
+        clean += rc == CLEAN and seen
+    assert clean > 5, clean  # not everything is a finding
+
+
+def zipped(files, comment=b""):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in files:
+            z.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+        z.comment = comment
+    return out.getvalue()
+
+
+@test
+def a_zip_file_behind_something_else():
+    """Whoever opens a wheel looks from its end on; what is before that is nothing to them."""
+    needed()
+    d, one, told = scratch(), [("evil.cubin", CUBIN)], zipped([("evil.cubin", CUBIN)], b"a comment")
+    tar = OK + END
+    for what, data in (("junk", b"junk" * 100 + told), ("a program", read("host-plain.so") + told), ("junk on both sides", b"junk" + zipped(one) + b"x"), ("far from the end", b"junk" + zipped(one) + bytes(9000))):
+        assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["evil.cubin"], what
+        seen, rc, why = by_cuvet(write(data, "x.whl", d))
+        equal((seen, rc), (True, CLEAN), (what, why))
+    for what, data in (("tar", tar + zipped(one)), ("with a comment", tar + told), ("and more", tar + told + bytes(3000)), ("gzip", gzip.compress(b"hello") + told), ("tar in gzip", gzip.compress(tar) + told),
+                       ("bzip2", bz2.compress(b"hello") + told), ("xz", lzma.compress(b"hello") + told), ("tar in xz", lzma.compress(tar) + told)):
+        assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["evil.cubin"], what
+        seen, rc, why = by_cuvet(write(data, "x.whl", d))
+        assert rc == FINDINGS and any("is a zip file as well" in text for text in why), (what, seen, rc, why)
+    stored = io.BytesIO()
+    with zipfile.ZipFile(stored, "w") as z:
+        z.writestr("k.cubin", CUBIN)
+    inner = entry(b"a.whl", stored.getvalue())
+    for what, data in (("the last entry of tar", inner + END), ("stored in gzip", gzip.compress(inner + END, 0)), ("a wheel in gzip", gzip.compress(stored.getvalue(), 0)),
+                       ("marks", b"PK\5\6" * 20), ("marks of nothing", read("host-plain.so") + b"PK\5\6" + bytes(18) + bytes(99))):
+        seen, rc, why = by_cuvet(write(data, "x", d))
+        equal(rc, CLEAN, (what, why))
+        assert seen or "marks" in what, what
+
+
+@test
+def holes_at_the_end_of_an_entry():
+    """A sparse file of more than is kept in memory, all of it a hole: the process that opened it was lost, and what came after was not looked at."""
+    needed()
+    size = 3 << 20
+    hole = entry(b"x", b"", b"0")
+    text = words(GNU__sparse__major=1, GNU__sparse__minor=0, GNU__sparse__name="hole", GNU__sparse__realsize=size)
+    places = filled(b"1\n%d\n0\n" % size)
+    path = write(text + header(b"hole", len(places)) + places + hole + EVIL + END, "x.tar")
+    r = cuvet("scan", "--format=ndjson", path)
+    equal(r.rc, CLEAN, r.err)
+    sizes = {o["file"].rpartition("!/")[2]: json.dumps(o) for o in r.objects("verdict")}
+    assert "hole" in sizes and "data" in sizes, sizes
+
+
+if __name__ == "__main__":
+    sys.exit(main())
