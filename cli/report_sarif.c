@@ -39,7 +39,7 @@ static json_t *physical_location(const cli_sarif_report *report, const cli_sessi
     json_t *location = sarif_file(session->in->name, entry);
 
     cli_json_set(location, "index",
-                 json_integer((json_int_t)(entry ? report->package_artifact : report->file_artifact)));
+                 json_integer((json_int_t)(entry ? report->package.artifact : report->file_artifact)));
     cli_json_set(properties, "artifactLocation", location);
     if (!entry && off <= INT64_MAX && length <= INT64_MAX) { /* an entry's bytes are not where it lies */
         cli_json_set(region, "byteOffset", json_integer((json_int_t)off));
@@ -405,7 +405,7 @@ static void drop(cli_sarif_report *report)
     free(report->hits.group);
     free(report->group);
     free(report->group_of);
-    free(report->package);
+    free(report->package.name);
     free(report);
     sarif_end();
 }

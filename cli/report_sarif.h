@@ -40,9 +40,10 @@ struct cli_sarif_report {
     json_t *known;        /* path text → index of its artifact; "" is the file */
     bool has_artifact;    /* an entry of a package gets one when there is something to say of it */
     size_t file_artifact; /* index */
-    /* the package around it */
-    char *package;
-    size_t package_artifact;
+    struct {
+        char *name;
+        size_t artifact;
+    } package; /* around it */
 };
 
 /* sarif_artifacts.c: each input is an artifact, the pieces that findings lie in are artifacts nested in

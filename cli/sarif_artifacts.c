@@ -48,15 +48,16 @@ size_t sarif_package_artifact(cli_sarif_report *report, const char *name)
 {
     size_t outer = sarif_outer(name, true);
 
-    if (report->package && strlen(report->package) == outer && memcmp(report->package, name, outer) == 0)
-        return report->package_artifact;
-    free(report->package);
-    report->package = strndup(name, outer);
-    if (!report->package)
+    if (report->package.name && strlen(report->package.name) == outer &&
+        memcmp(report->package.name, name, outer) == 0)
+        return report->package.artifact;
+    free(report->package.name);
+    report->package.name = strndup(name, outer);
+    if (!report->package.name)
         (void)cli_json_failed();
-    report->package_artifact = json_array_size(report->artifacts);
+    report->package.artifact = json_array_size(report->artifacts);
     cli_json_append(report->artifacts, outer_artifact(name, true));
-    return report->package_artifact;
+    return report->package.artifact;
 }
 
 void sarif_need_artifact(cli_sarif_report *report, const cli_session *session)

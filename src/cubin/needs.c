@@ -73,6 +73,25 @@ static bool raise_callers(needs_reading *needs)
     return changed;
 }
 
+/* A kernel that sets its registers while it runs begins with as many as it says: the reference linker leaves
+ * them as they are. */
+static bool sets_registers(const needs_reading *needs, uint32_t sym, const cv_elf_symbol *symbol)
+{
+    uint32_t code = cv_cubin_shndx(needs->cubin, false, sym, symbol);
+    cv_span span = cv_cubin_body(needs->cubin, cv_cubin_sec(needs->cubin, code)->info_sec);
+    uint64_t pos = 0;
+    cv_tlv tlv;
+
+    if (!cv_work(needs->ctx, span.len / 4, needs->graph.off))
+        return true; /* reported */
+    while (cv_tlv_at(span, pos, &tlv) == CV_TLV_OK) {
+        if (tlv.code == CV_ATTR_REG_RECONFIG)
+            return true;
+        pos = tlv.next;
+    }
+    return false;
+}
+
 static void compare_records(const needs_reading *needs)
 {
     cv_call_cur cur = { 0 };
@@ -87,7 +106,7 @@ static void compare_records(const needs_reading *needs)
         cv_elf_read_symbol(needs->cubin->symtab, false, call.from, &symbol);
         if (!(symbol.other & CV_STO_ENTRY) || regs == 0)
             continue;
-        if (regs < *cv_u32s_get(&needs->below, call.from))
+        if (regs < *cv_u32s_get(&needs->below, call.from) && !sets_registers(needs, call.from, &symbol))
             cv_report(needs->ctx, CV_R_CALL_REGISTERS, needs->graph.off + call.off, 4, regs,
                       *cv_u32s_get(&needs->below, call.from));
         if (stack < frames)

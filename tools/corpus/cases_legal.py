@@ -3,6 +3,7 @@
 
 import struct
 
+import cases_graph
 import synth
 from edit import Elf, Fat, container, member
 from registry import legal, sample
@@ -35,6 +36,16 @@ def kernel_of_11():
 
 
 legal('kernel-of-11.sm_75.rdc.cubin', kernel_of_11)
+
+
+def registers_at_run_time():
+    """a kernel that sets its registers while it runs, and calls what needs more than it begins with"""
+    e = Elf(sample(cases_graph.TWO90))
+    e.record('.nv.info', 0x2F, 8, 200, nth=cases_graph.size_of(e, 0x2F, cases_graph.TWICE))
+    return e.tlv_add('.nv.info.' + cases_graph.CALLER, 1, 0x54, 0)
+
+
+legal('registers-at-run-time.sm_90.cubin', registers_at_run_time)
 
 
 def pointer_to_common():
