@@ -220,7 +220,7 @@ class Trial:
         source = path
         if path == self.mutant.path:
             source = os.path.join(self.folder, "src", path)
-            extra = [*extra, "-I" + os.path.dirname(path)]
+            extra = [*extra, "-iquote", os.path.dirname(path)]
         words = self.tests.compile_words(path)
         return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-c", source, "-o", out], check=False, **MUTE).returncode == 0
 
@@ -262,7 +262,10 @@ class Trial:
         try:
             with open(self.mutant.path, "rb") as h:
                 self.write(h.read())
-            plain = self.digest(self.build("plain"))
+            objects = self.build("plain")
+            if objects is None:
+                raise RuntimeError("%s does not compile as it is" % self.mutant.path)
+            plain = self.digest(objects)
             self.write(self.data)
             objects = self.build("plain")
             if objects is None:
