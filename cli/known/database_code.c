@@ -198,7 +198,7 @@ static bool take_row(sqlite3_stmt *made, bool kernel, known_order *order, const 
     *order = (known_order){ .verb = kernel ? KNOWN_ADD_KERNEL : KNOWN_ADD_PIECE };
     *text = "";
     if (!code || len <= 0 || len > KNOWN_CODE_MOST || strlen(code) != (size_t)len)
-        return false;
+        return false; /* an order has no room for it */
     memcpy(order->code, code, (size_t)len);
     if (!take_digest(made, 2, &order->print))
         return false;
@@ -258,7 +258,9 @@ static database_state each_of(cli_database *database, bool kernel, database_row_
             state = find_source(find, source, each, user);
         any = true;
         last = source;
-        if (state == DATABASE_OK && !take_row(made, kernel, &order, &text))
+        if (state == DATABASE_OK &&
+            (!take_row(made, kernel, &order, &text) ||
+             !known_order_ok(&order, sizeof(order) + order.n_text, text, KNOWN_FOR_ADDING)))
             state = DATABASE_DAMAGED;
         if (state == DATABASE_OK && !each(user, &order, text))
             state = DATABASE_IO;

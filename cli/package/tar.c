@@ -120,12 +120,14 @@ static bool is_word(const uint8_t *key, size_t n_key, const char *word)
 static bool read_decimal(const uint8_t *text, size_t size, uint64_t *value)
 {
     *value = 0;
+    if (size == 0 || size > DIGITS_MOST)
+        return false;
     for (size_t i = 0; i < size; i++) {
         if (text[i] < '0' || text[i] > '9')
             return false;
         *value = *value * 10 + (uint64_t)(text[i] - '0');
     }
-    return size > 0 && size <= DIGITS_MOST;
+    return true;
 }
 
 static void take_word(package_tar *tar, const uint8_t *key, size_t n_key, const uint8_t *value,
@@ -301,7 +303,7 @@ static void keep_words(package_tar *tar, const uint8_t *bytes, size_t size)
     size_t step = want < size ? (size_t)want : size;
 
     if (tar->cap_word < tar->most_word) {
-        uint8_t *grown = realloc(tar->word, tar->most_word);
+        uint8_t *grown = realloc(tar->word, (size_t)tar->most_word);
 
         if (!grown) {
             set_fault(tar, "has more records of PAX than there is memory for");

@@ -204,6 +204,23 @@ def a_database_that_is_none():
 
 
 @test
+def rows_that_nobody_writes():
+    """What another database says is handed to the process that keeps ours, which ends when that is no order: it is looked at before."""
+    good = read(database((MULTI,)))
+    for n, change in enumerate(("piece SET code = 'sm_' || char(27)", "piece SET code = ''", "kernel SET code = char(127)",
+                                "kernel SET code = printf('%099d', 1)", "kernel SET name = zeroblob(70000)", "source SET name = 'a' || char(10)",
+                                "piece SET print = x'00'", "piece SET source = 77")):
+        path = write(good, "rows-%d.db" % n)
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA ignore_check_constraints=1")
+            db.execute("UPDATE OR IGNORE " + change)
+        db.close()
+        r = cuvet("known", "merge", os.path.join(scratch(), "to.db"), path)
+        equal(r.rc, IO, change)
+        assert "damaged" in r.err and r.err.count("\n") == 1, (change, r.err)
+
+
+@test
 def a_reset_keeps_what_was_there():
     path = database((MULTI,))
     before = read(path)
