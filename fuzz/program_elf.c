@@ -137,7 +137,10 @@ static unsigned add_symbol(fz_object *obj, const char *name, uint8_t info, uint8
 
 static unsigned add_section_symbol(fz_object *obj, unsigned sec)
 {
-    return add_symbol(obj, obj->section[sec].name, CV_STT_SECTION, 0, sec, 0, 0);
+    char name[sizeof(obj->section[sec].name)]; /* for compilers that cannot tell symbols from sections */
+
+    memcpy(name, obj->section[sec].name, sizeof(name));
+    return add_symbol(obj, name, CV_STT_SECTION, 0, sec, 0, 0);
 }
 
 static bool uses_here(const fz_object *obj, unsigned var)
