@@ -162,10 +162,12 @@ bool package_is_tar(const uint8_t *head, size_t size)
 /* The magic of cpio is six digits, as a name in a tar file may be: here more of them follow. */
 static bool is_cpio(const uint8_t *head, size_t size)
 {
+    static const char DIGIT[] = { '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a',
+                                  'b', 'c', 'd', 'e', 'f', 'A', 'B', 'C', 'D', 'E', 'F' };
     enum { DIGITS = 76 }; /* of the older header; the newer one has more */
 
     for (size_t i = 0; i < DIGITS && i < size; i++)
-        if (!memchr("0123456789abcdefABCDEF", head[i], 22))
+        if (!memchr(DIGIT, head[i], sizeof(DIGIT)))
             return false;
     return true;
 }
