@@ -43,14 +43,23 @@ static void check_tool_arch(cv_ctx *ctx, const cv_cubin *cubin)
                      cubin->sm);
 }
 
+static bool is_old_version(uint32_t value)
+{
+    return value >= CV_TKINFO_OLD_FIRST && value <= CV_TKINFO_OLD_LAST;
+}
+
+static uint32_t version_of(cv_span span, const cv_note *note)
+{
+    return note->descsz < 4 ? CV_TKINFO_VERSION : cv_u32_at(span, note->desc);
+}
+
 /* True when the rest of the note has the layout of version 2. Behind a linker's own note are those of its
  * inputs. */
 static bool tool_version_ok(cv_ctx *ctx, bool of_old_tools, cv_span span, const cv_note *note)
 {
-    uint32_t value = note->descsz < 4 ? CV_TKINFO_VERSION : cv_u32_at(span, note->desc);
+    uint32_t value = version_of(span, note);
 
-    if (value == CV_TKINFO_VERSION ||
-        (of_old_tools && value >= CV_TKINFO_OLD_FIRST && value <= CV_TKINFO_OLD_LAST))
+    if (value == CV_TKINFO_VERSION || (of_old_tools && is_old_version(value)))
         return true;
     cv_report(ctx, value > CV_TKINFO_VERSION ? CV_R_TKINFO_NEW : CV_R_TKINFO_VERSION, span.off + note->desc,
               4, value, CV_TKINFO_VERSION);
@@ -67,8 +76,11 @@ static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
     for (; (status = cv_note_next(ctx, span, CV_NOTE_TKINFO, &pos, &note)) == CUVET_OK; count++) {
         if (note.descsz % CV_NOTE_ALIGN != 0)
             cv_report(ctx, CV_R_NOTE_UNPADDED, span.off + note.off + 4, 4, note.descsz, CV_NOTE_ALIGN);
-        if (tool_version_ok(ctx, cubin->old_tools || count > 0, span, &note) &&
-            cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && count == 0)
+        bool known = tool_version_ok(ctx, cubin->old_tools || count > 0, span, &note);
+
+        /* Behind the note of a linker one of an old version would be read, whoever wrote it. */
+        if ((known || is_old_version(version_of(span, &note))) &&
+            cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && known && count == 0)
             take_tool(cubin, &note, &tkinfo);
     }
     if (status == CUVET_END && count == 0)

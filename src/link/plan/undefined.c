@@ -53,6 +53,18 @@ static void check_variables(const cv_view_undefined *view, cv_u8s *reported)
     }
 }
 
+/* A function that live code calls by the call graph alone; the reference asks that as well. */
+static void check_functions(const cv_view_undefined *view, cv_u8s *reported)
+{
+    for (cv_id i = 0; i < view->resolution->entries.count; i++) {
+        cv_id first = cv_l_entry(view, i)->first, fn = first == CV_NONE ? CV_NONE : cv_l_fn_of(view, first);
+
+        if (fn != CV_NONE && cv_l_fn_calls(view, fn)->live &&
+            !cv_link_may_stay_undefined(view, cv_l_isym(view, first)))
+            say(view, reported, cv_l_isym(view, first));
+    }
+}
+
 cuvet_status cv_stage_undefined(const cv_view_undefined *view)
 {
     uint64_t before = view->ctx->n_errors;
@@ -71,6 +83,7 @@ cuvet_status cv_stage_undefined(const cv_view_undefined *view)
                               target->group == CV_G_CODE && !cv_l_fn_calls(view, target->fn)->live);
     }
     check_variables(view, &reported);
+    check_functions(view, &reported);
     cv_u8s_free(&view->ctx->mem, &reported);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
