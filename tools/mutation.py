@@ -195,9 +195,10 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def passes(argv, folder):
+def passes(argv, folder, build):
     """False: it failed, or was too slow"""
-    with subprocess.Popen(argv, env=dict(os.environ, CV_TMP=folder, TMPDIR=folder), start_new_session=True, preexec_fn=limit,
+    own = {"CV_BUILD": os.path.abspath(build), "CV_TMP": folder, "TMPDIR": folder}
+    with subprocess.Popen(argv, env=dict(os.environ, **own), start_new_session=True, preexec_fn=limit,
                           **MUTE) as child:
         try:
             return child.wait(SECONDS) == 0
@@ -212,6 +213,9 @@ class Trial:
     def __init__(self, tests, mutant):
         self.tests, self.mutant = tests, mutant
         self.folder = tempfile.mkdtemp(dir=tests.scratch)
+        for name in os.listdir(os.path.join(tests.build, "tests")):
+            if name.startswith("fake_"):  # programs that tests start, which lie beside them
+                os.symlink(os.path.abspath(os.path.join(tests.build, "tests", name)), os.path.join(self.folder, name))
         with open(mutant.path, "rb") as h:
             data = h.read()
         self.data = data[:mutant.start] + mutant.text.encode() + data[mutant.end:]
@@ -257,6 +261,12 @@ class Trial:
                 sums.update(h.read())
         return sums.digest()
 
+    def control(self):
+        """What is asked of a source that nobody changed: it has to be "missed", or nothing that is said of others means anything."""
+        with open(self.mutant.path, "rb") as h:
+            self.write(h.read())
+        return self.ask(self.build("plain"))
+
     def run(self):
         """ "no C", "same", "noticed by ..." or "missed" """
         try:
@@ -283,12 +293,12 @@ class Trial:
         order = ["codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target"]
         for layer in [own] + [name for name in order if name != own]:
             out = os.path.join(self.folder, "unit_" + layer)
-            if self.tests.link_unit(layer, library, out, replaced if layer == own else None) and not passes([out], self.folder):
+            if self.tests.link_unit(layer, library, out, replaced if layer == own else None) and not passes([out], self.folder, self.tests.build):
                 return "noticed by unit_" + layer
         out = os.path.join(self.folder, "cuvet")
         if not self.tests.link_command(library, out):
             return "no C"
-        if not passes([sys.executable, "tools/corpus/hostile.py", "--scan", out], self.folder):
+        if not passes([sys.executable, "tools/corpus/hostile.py", "--scan", out], self.folder, self.tests.build):
             return "noticed by hostile"
         return "missed"
 
@@ -341,6 +351,9 @@ def main():
         if args.list:
             print("\n".join(map(line_of, mutants)))
             return 0
+        same = Trial(tests, Mutant(mutants[0].path, 0, 0, "", "control")).control() if mutants else "missed"
+        if same != "missed":
+            sys.exit("mutation.py: the tests fail without a change: " + same)
         results = []
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for mutant, answer in zip(mutants, pool.map(lambda m: Trial(tests, m).run(), mutants)):
