@@ -151,8 +151,8 @@ class Tests:
     def link_of_command(self):
         said = subprocess.run(["make", "-n", "Q=", "BUILD=" + self.build, "-W", "cli/main.c", os.path.join(self.build, "cuvet")],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
-        for line in said.splitlines():
-            words = line.split()
+        for line in said.replace("\\\n", " ").splitlines():
+            words = shlex.split(line)
             if "-o" in words and words[words.index("-o") + 1].endswith("/cuvet"):
                 return words
         sys.exit("mutation.py: make says no way to link the command")
