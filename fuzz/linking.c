@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/linker_int.h"
 #include "cubin/admit.h"
 #include "intake/probe.h"
 #include "mutate_int.h"
@@ -56,25 +57,8 @@ cuvet_linker_options fz_linker_options(const fz_input *in)
     return options;
 }
 
-/* The same options as the public linker makes of them. */
-static cv_link_options inner(const cuvet_linker_options *options, uint64_t key)
-{
-    return (cv_link_options){ .target = options->target,
-                              .policy = options->policy,
-                              .toolkit = CV_ADMIT_TOOLKIT,
-                              .relocatable = (options->flags & CUVET_LINK_RELOCATABLE) != 0,
-                              .compat = (options->flags & CUVET_LINK_EXACT_RELOCATABLE) != 0,
-                              .debug = (options->flags & CUVET_LINK_DEBUG) != 0,
-                              .preserve = (options->flags & CUVET_LINK_PRESERVE_RELOCS) != 0,
-                              .no_stack_warning = (options->flags & CUVET_LINK_NO_STACK_WARNING) != 0,
-                              .warnings_are_errors = (options->flags & CUVET_LINK_WARNINGS_ARE_ERRORS) != 0,
-                              .kernels_used = options->kernels_used,
-                              .n_kernels_used = options->n_kernels_used,
-                              .key = { key, ~key } };
-}
-
 /* Class, rules, admission, in this order, as the public linker does. */
-static bool take(cv_link *link, cv_span image, const char *name)
+bool fz_take(cv_link *link, cv_span image, const char *name)
 {
     const cv_admit_for wanted = { .target = link->options->target,
                                   .policy = link->options->policy,
@@ -111,7 +95,9 @@ void fz_link_open(fz_link *linking, fz_state *fuzz, bool turned, uint64_t key)
 
     *linking = (fz_link){ .fuzz = fuzz, .opt = fz_linker_options(fuzz->in) };
     linking->count = fz_split(fuzz->in->bytes, fuzz->in->len, linking->piece);
-    options = inner(&linking->opt, key);
+    options = cv_linker_options_of(&linking->opt);
+    options.key[0] = key;
+    options.key[1] = ~key;
     cv_link_begin(&linking->link, &fuzz->ctx, &options);
     fuzz->ctx.emit = NULL;
     for (size_t i = 0; i < linking->count; i++) {
@@ -121,7 +107,7 @@ void fz_link_open(fz_link *linking, fz_state *fuzz, bool turned, uint64_t key)
         linking->from[linking->link.inputs->obj.count] = which;
         piece->added = cv_block_copy(&fuzz->ctx, &linking->image[i],
                                      cv_span_of(piece->bytes, piece->size, 0)) == CUVET_OK &&
-                       take(&linking->link, linking->image[i].span, NAMES[which]);
+                       fz_take(&linking->link, linking->image[i].span, NAMES[which]);
     }
     linking->link.file->block = &linking->out;
     linking->link.file->slices = &linking->file;

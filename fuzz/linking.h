@@ -38,6 +38,8 @@ typedef struct fz_link {
     cv_slices file;             /* … and all of it */
 } fz_link;
 
+/* An object into a link as the public linker takes it; false: it does not. */
+bool fz_take(cv_link *link, cv_span image, const char *name);
 /* Examine the pieces and take those that the public linker takes; turned: the last one first. Nothing that is
  * found in them is delivered. The result of a link does not depend on the key. */
 void fz_link_open(fz_link *linking, fz_state *fuzz, bool turned, uint64_t key);

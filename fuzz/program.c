@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cubin/admit.h"
+#include "linking.h"
 
 /* --- the grammar: a choice is a byte or two, whatever they are --- */
 
@@ -231,30 +232,6 @@ size_t fz_program_name(const md_program *program, unsigned fn, char *out)
 
 /* --- a link of it --- */
 
-static bool take(cv_link *link, cv_span image, const char *name)
-{
-    const cv_admit_for wanted = { .target = link->options->target,
-                                  .policy = link->options->policy,
-                                  .toolkit = link->options->toolkit,
-                                  .finished = true };
-    uint64_t extent = 0;
-    cv_cubin parsed;
-    cuvet_status status;
-
-    cv_ctx_unit(link->ctx, image.len);
-    cv_cubin_init(&parsed);
-    status = cv_cubin_examine(link->ctx, &parsed, image, NULL, &extent);
-    if (status == CUVET_OK)
-        status = cv_verdict_status(link->ctx->verdict);
-    if (status == CUVET_OK)
-        status = cv_admit(link->ctx, &parsed, &wanted);
-    if (status == CUVET_OK)
-        status = cv_link_add(link, image, &parsed, name);
-    if (status != CUVET_OK)
-        cv_cubin_free(link->ctx, &parsed);
-    return status == CUVET_OK;
-}
-
 /* For who looks at a finding: FZ_LOUD=1 build/asan/replay/<target> FILE tells the program and what is
  * said of it, FZ_KEEP=FOLDER writes its objects there. */
 static void tell_program(const md_program *program)
@@ -368,7 +345,7 @@ int fz_program_run(const uint8_t *data, size_t size, unsigned with, const char *
 
         if (getenv("FZ_KEEP"))
             keep(image[unit], len, NAMES[unit]);
-        FZ_CHECK(take(&linked.link, cv_span_of(image[unit], len, 0), NAMES[unit]),
+        FZ_CHECK(fz_take(&linked.link, cv_span_of(image[unit], len, 0), NAMES[unit]),
                  "a program of the grammar is an object");
     }
     cv_ctx_unit(&linked.ctx, FZ_IMAGE);

@@ -110,6 +110,27 @@ static bool is_set(const cuvet_linker_options *opt, unsigned flag)
     return (opt->flags & flag) != 0;
 }
 
+cv_link_options cv_linker_options_of(const cuvet_linker_options *opt)
+{
+    return (cv_link_options){ .target = opt->target,
+                              .policy = opt->policy,
+                              .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
+                              .relocatable = is_set(opt, CUVET_LINK_RELOCATABLE),
+                              .compat = is_set(opt, CUVET_LINK_EXACT_RELOCATABLE),
+                              .debug = is_set(opt, CUVET_LINK_DEBUG),
+                              .preserve = is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
+                              .keep_dead = is_set(opt, CUVET_LINK_KEEP_DEAD) ||
+                                           is_set(opt, CUVET_LINK_DEBUG) ||
+                                           is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
+                              .undefined_variables = is_set(opt, CUVET_LINK_UNDEFINED_VARIABLES),
+                              .no_reserved = is_set(opt, CUVET_LINK_NO_RESERVED_SHARED),
+                              .all_shared = is_set(opt, CUVET_LINK_ALL_SHARED),
+                              .no_stack_warning = is_set(opt, CUVET_LINK_NO_STACK_WARNING),
+                              .warnings_are_errors = is_set(opt, CUVET_LINK_WARNINGS_ARE_ERRORS),
+                              .kernels_used = opt->kernels_used,
+                              .n_kernels_used = opt->n_kernels_used };
+}
+
 static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const cuvet_linker_options *opt)
 {
     cuvet_status status;
@@ -120,23 +141,7 @@ static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const
         return CUVET_E_USAGE;
     if (!cv_arch_known(opt->target))
         return CUVET_E_ARCH;
-    linker->opts =
-        (cv_link_options){ .target = opt->target,
-                           .policy = opt->policy,
-                           .toolkit = opt->toolkit ? opt->toolkit : CV_ADMIT_TOOLKIT,
-                           .relocatable = is_set(opt, CUVET_LINK_RELOCATABLE),
-                           .compat = is_set(opt, CUVET_LINK_EXACT_RELOCATABLE),
-                           .debug = is_set(opt, CUVET_LINK_DEBUG),
-                           .preserve = is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
-                           .keep_dead = is_set(opt, CUVET_LINK_KEEP_DEAD) || is_set(opt, CUVET_LINK_DEBUG) ||
-                                        is_set(opt, CUVET_LINK_PRESERVE_RELOCS),
-                           .undefined_variables = is_set(opt, CUVET_LINK_UNDEFINED_VARIABLES),
-                           .no_reserved = is_set(opt, CUVET_LINK_NO_RESERVED_SHARED),
-                           .all_shared = is_set(opt, CUVET_LINK_ALL_SHARED),
-                           .no_stack_warning = is_set(opt, CUVET_LINK_NO_STACK_WARNING),
-                           .warnings_are_errors = is_set(opt, CUVET_LINK_WARNINGS_ARE_ERRORS),
-                           .kernels_used = opt->kernels_used,
-                           .n_kernels_used = opt->n_kernels_used };
+    linker->opts = cv_linker_options_of(opt);
     cv_random(linker->opts.key, sizeof(linker->opts.key));
     linker->host_info = is_set(opt, CUVET_LINK_HOST_INFO) && !is_set(opt, CUVET_LINK_RELOCATABLE) &&
                         !opt->n_kernels_used && !linker->opts.keep_dead;

@@ -10,6 +10,8 @@
 
 typedef cv_linker linker_state;
 
+/* What a link is asked by options that were checked; the key is the caller's to choose. */
+cv_link_options cv_linker_options_of(const cuvet_linker_options *opt);
 /* The linker behind a handle, which stays in use until cv_linker_done(). */
 CV_MUST cuvet_status cv_linker_use(cuvet_ctx *ctx, cuvet_linker handle, linker_state **out);
 /* The same; STATE when it is in another state. */
