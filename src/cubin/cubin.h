@@ -20,6 +20,12 @@ typedef enum cv_role {
     CV_N_ROLES
 } cv_role;
 
+/* Memory of one function alone: its banks, and what it has of shared and local memory. */
+static inline bool cv_role_is_private(cv_role role)
+{
+    return role == CV_ROLE_SHARED_FN || role == CV_ROLE_CONSTANT_FN || role == CV_ROLE_LOCAL_FN;
+}
+
 /* What the header of a section of a role says, in files of the ABI that tools write now
  * (spec/sections.def). */
 typedef struct cv_section_facts {

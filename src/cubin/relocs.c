@@ -197,12 +197,6 @@ static void check_rest(const reloc_batch *batch, uint64_t index, const cv_elf_re
         entry_report(batch, index, CV_R_RELOC_OVER, 0, rest, 0);
 }
 
-/* Memory of one function alone: its banks, and what it has of shared and local memory. */
-static bool is_private(cv_role role)
-{
-    return role == CV_ROLE_SHARED_FN || role == CV_ROLE_CONSTANT_FN || role == CV_ROLE_LOCAL_FN;
-}
-
 /* A function gets the memory that lies in sections of its own: what is in those of another one is not there
  * when it runs. */
 static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
@@ -210,7 +204,7 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
 {
     const cv_cubin *cubin = batch->cubin;
 
-    if (!named || !is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
+    if (!named || !cv_role_is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
         return;
     if (cv_span_eq(named->fn, cv_cubin_sec(cubin, cv_cubin_sec(cubin, batch->section)->header.info)->fn))
         *batch->own = named;
