@@ -186,13 +186,6 @@ package_form package_form_of(const uint8_t *head, size_t size)
     return is_tar(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
 }
 
-bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL])
-{
-    _Static_assert((int)END_RECORD == (int)PACKAGE_TAIL, "one record");
-
-    return is_END(tail) && ZIP_NUMBER_OF(tail, END_COUNT) != 0 && ZIP_NUMBER_OF(tail, END_N_COMMENT) == 0;
-}
-
 bool package_is_program(const uint8_t *head, size_t size)
 {
     for (size_t i = 0; i < sizeof(PROGRAM_ROW) / sizeof(PROGRAM_ROW[0]); i++)

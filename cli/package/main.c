@@ -471,13 +471,19 @@ static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
     const char *why = package_zip_differs(PACKAGE_IN, size, &at);
     bool ends = package_zip_ends(PACKAGE_IN, size);
     uint8_t head[PACKAGE_HEAD] = { 0 };
+    package_zip_look look;
     bool first = cli_read_at(PACKAGE_IN, head, size < sizeof(head) ? size : sizeof(head), 0) &&
                  package_form_of(head, sizeof(head)) == PACKAGE_ZIP;
 
     /* A zip file without its end is none for some, and for others has entries. */
     if (!seen->any)
         whole = send_entries(in, PACKAGE_ZIP, PACKAGE_NONE, BY_ENTRIES, seen);
-    if (!seen->any && !whole && (ends || (!first && package_zip_found(PACKAGE_IN, size, &at))))
+    look = !seen->any && !whole && !ends && !first ? package_zip_found(PACKAGE_IN, size, &at) : ZIP_NOWHERE;
+    if (look == ZIP_MANY_MARKS)
+        put_finding(
+            "has more marks of the end of a zip file than are looked at: whether it is one is not known",
+            PACKAGE_MEMORY, false, (int64_t)at);
+    else if (!seen->any && !whole && (ends || look == ZIP_DIRECTORY))
         put_finding("has a directory, and its entries cannot be unpacked",
                     ends ? PACKAGE_DAMAGED : PACKAGE_UNSUPPORTED, false, (int64_t)at);
     else if (seen->any && why && (ends || first))

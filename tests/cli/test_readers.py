@@ -13,7 +13,7 @@ import sys
 import tarfile
 import zipfile
 
-from lib_cli import CLEAN, CUVET, FINDINGS, Skip, cuvet, equal, main, read, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, cuvet, equal, main, read, scratch, test, write
 
 PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
 CUBIN = read("plain.sm_75.cubin")
@@ -212,6 +212,25 @@ def a_zip_file_behind_something_else():
         seen, rc, why = by_cuvet(write(data, "x", d))
         equal(rc, CLEAN, (what, why))
         assert seen or "marks" in what, what
+
+
+@test
+def marks_of_an_end():
+    """The first and the last place where Python looks for an end, one that is cut, and so many of them that not all are looked at."""
+    needed()
+    d, one = scratch(), zipped([("evil.cubin", CUBIN)], b"c" * 65535)
+    equal(zipfile.ZipFile(io.BytesIO(b"junk" + one)).namelist(), ["evil.cubin"])
+    for what, data in (("the longest comment", b"junk" + one), ("a byte less of it", b"junk" + one[:-1]),
+                       ("63 marks behind one", b"junk" + zipped([("evil.cubin", CUBIN)]) + b"PK\5\6" * 63 + bytes(22))):  # libarchive does not look so far
+        seen, rc, why = by_cuvet(write(data, "x.bin", d))
+        assert any("has a directory, and its entries cannot be unpacked" in text for text in why), (what, seen, rc, why)
+    for what, data, wanted in (("no comment", b"junk" + zipped([("evil.cubin", CUBIN)]), True),
+                               ("a byte too far", b"junk" + one + b"c", False), ("a cut end", b"junk" + zipped([("evil.cubin", CUBIN)])[:-1], False), ("an end of nothing", b"\6" * 70000 + b"PK\5\6", False)):
+        path = write(data, "x.bin", d)
+        equal(any("!/evil.cubin" in o["file"] for o in cuvet("scan", "--format=ndjson", path).objects("verdict")), wanted, what)
+    for what, data in (("nothing", b"junk" + b"PK\5\6" * 70 + bytes(22)), ("a directory", b"junk" + zipped([("evil.cubin", CUBIN)]) + b"PK\5\6" * 70 + bytes(22))):
+        seen, rc, why = by_cuvet(write(data, "x.bin", d))
+        equal((rc, [text for text in why if "marks of the end of a zip file" in text] != []), (LIMIT, True), (what, why))
 
 
 @test
