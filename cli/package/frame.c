@@ -3,6 +3,7 @@
 
 #include "zip_record.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool length_ok(const package_frame *frame)
@@ -162,12 +163,10 @@ bool package_is_tar(const uint8_t *head, size_t size)
 /* The magic of cpio is six digits, as a name in a tar file may be: here more of them follow. */
 static bool is_cpio(const uint8_t *head, size_t size)
 {
-    static const char DIGIT[] = { '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a',
-                                  'b', 'c', 'd', 'e', 'f', 'A', 'B', 'C', 'D', 'E', 'F' };
     enum { DIGITS = 76 }; /* of the older header; the newer one has more */
 
     for (size_t i = 0; i < DIGITS && i < size; i++)
-        if (!memchr(DIGIT, head[i], sizeof(DIGIT)))
+        if (!isxdigit(head[i]))
             return false;
     return true;
 }
