@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "frame.h"
 
+#include "tar_record.h"
 #include "zip_record.h"
 
 #include <ctype.h>
@@ -98,36 +99,10 @@ bool package_text_ok(const package_frame *frame, const char *text)
            is_plain(nul + 1, frame->n - (size_t)(nul + 1 - text));
 }
 
-/* Octal digits between blanks and zeros. */
-static bool octal(const uint8_t *field, size_t size, uint32_t *value)
-{
-    size_t at = 0;
-
-    *value = 0;
-    while (at < size && field[at] == ' ')
-        at++;
-    if (at == size || field[at] < '0' || field[at] > '7')
-        return false;
-    for (; at < size && field[at] >= '0' && field[at] <= '7'; at++)
-        *value = *value << 3 | (uint32_t)(field[at] - '0');
-    return at == size || field[at] == ' ' || field[at] == 0;
-}
-
-enum {
-#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
-#include "../../spec/packages.def"
-};
-
 /* The oldest tar headers have a checksum, and nothing else that is always the same. */
 static bool is_tar(const uint8_t *head, size_t size)
 {
-    uint32_t sum = 0, said;
-
-    if (size < TAR_HEADER_BYTES || head[0] == 0 || !octal(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
-        return false;
-    for (size_t i = 0; i < TAR_HEADER_BYTES; i++)
-        sum += i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_CHECKSUM_BYTES ? ' ' : head[i];
-    return sum == said;
+    return size >= TAR_HEADER_BYTES && head[0] != 0 && package_tar_sum_ok(head);
 }
 
 static const struct {

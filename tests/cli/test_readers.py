@@ -132,6 +132,30 @@ def what_only_others_see_is_a_finding():
 
 
 @test
+def checksums_as_readers_take_them():
+    """With the sign of bytes and without, and with something behind their end: a tar file without a mark is known by its checksum alone, and its
+    headers are read by the same rule."""
+    needed()
+    d = scratch()
+
+    def sums(data, text, signed=False):
+        head = bytearray(data[:512])
+        head[148:156] = b" " * 8
+        head[148:156] = text(sum(b - 256 * (signed and b > 127) for b in head))
+        return bytes(head) + data[512:]
+    plain, high = entry(b"e.gz", mark=b""), entry(b"\xe9.gz", mark=b"")
+    for what, data, rcs in (("plain", sums(plain, lambda n: b"%06o\0 " % n), (CLEAN, CLEAN)), ("unsigned", sums(high, lambda n: b"%06o\0 " % n), (CLEAN, CLEAN)),
+                            ("signed", sums(high, lambda n: b"%06o\0 " % n, True), (CLEAN, CLEAN)),
+                            # libarchive takes these for no header
+                            ("to the base of 256", sums(plain, lambda n: b"\x80" + n.to_bytes(7, "big")), (FINDINGS, FINDINGS)), ("more behind it", sums(plain, lambda n: b"%05o\0x " % n), (FINDINGS, FINDINGS)),
+                            ("no end", sums(plain, lambda n: b"%06ox " % n), (CLEAN, FINDINGS)), ("one more", sums(plain, lambda n: b"%06o\0 " % (n + 1)), (CLEAN, FINDINGS))):
+        for where, rc, pack in (("first", rcs[0], bytes), ("behind another", rcs[1], lambda data: OK + data), ("in gzip", rcs[0], gzip.compress)):
+            r = cuvet("scan", "--format=ndjson", write(pack(data + END), "x.tar", d))
+            told = [o for o in r.objects("verdict") if o["file"].endswith(".gz!/data")]
+            equal((r.rc, len(told)), (rc, rcs == (CLEAN, CLEAN)), (what, where, r.out[-600:]))
+
+
+@test
 def wherever_it_is():
     """The same in a package in a package, in a stream of which nobody knows where blocks begin, and beyond what is read at once."""
     needed()
