@@ -100,7 +100,6 @@ typedef struct package_seen {
     uint32_t ordinal;    /* of the present entry */
     package_notes notes; /* of whoever unpacked what this package is an entry of */
     struct package_image *image;
-    package_tar *tar;    /* what others see of it; NULL: it is no tar file, or differs */
     bool leaves, longer; /* a name was met that is a finding, each once */
     uint64_t skipped;    /* headers that are none */
     uint64_t end;        /* bytes of the file that were read */
@@ -306,42 +305,43 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
 /* ---- a tar file, as others see it ---- */
 
 /* Said once: where readers go different ways all that follows differs. */
-static void say_other_readers(package_seen *seen, const char *why, bool stream, uint64_t at)
+static void say_other_readers(package_reader *in, package_seen *seen, const char *why, bool stream,
+                              uint64_t at)
 {
     char text[PACKAGE_TEXT_MOST];
 
     snprintf(text, sizeof(text), "%s: what is in it depends on the reader", why);
     put_finding(text, PACKAGE_DAMAGED, stream, (int64_t)at);
-    package_tar_free(seen->tar);
-    seen->tar = NULL;
+    package_tar_free(in->tar);
+    in->tar = NULL;
     seen->any = true;
 }
 
-static void compare_entry(package_seen *seen, struct archive *archive, struct archive_entry *entry,
-                          bool stream)
+static void compare_entry(package_reader *in, package_seen *seen, struct archive *archive,
+                          struct archive_entry *entry, bool stream)
 {
     int64_t at = archive_read_header_position(archive);
     bool file = has_bytes(archive, entry) ||
                 (!archive_entry_hardlink(entry) && archive_entry_filetype(entry) == AE_IFREG);
 
-    if (seen->tar && seen->skipped == 0 &&
-        !package_tar_take(seen->tar, (uint64_t)at, file,
+    if (in->tar && seen->skipped == 0 &&
+        !package_tar_take(in->tar, (uint64_t)at, file,
                           archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : 0))
-        say_other_readers(seen, "has entries that other readers do not see so", stream, (uint64_t)at);
+        say_other_readers(in, seen, "has entries that other readers do not see so", stream, (uint64_t)at);
 }
 
 /* @param whole it was read to its end, or nothing of it was */
-static void compare_end(package_seen *seen, bool whole, bool stream)
+static void compare_end(package_reader *in, package_seen *seen, bool whole, bool stream)
 {
     uint64_t at;
-    const char *why = seen->tar ? package_tar_fault(seen->tar, &at) : NULL;
+    const char *why = in->tar ? package_tar_fault(in->tar, &at) : NULL;
 
     if (why)
-        say_other_readers(seen, why, stream, at);
-    else if (seen->tar && whole && seen->skipped == 0 && package_tar_left(seen->tar))
-        say_other_readers(seen, "has entries that only other readers see", stream, 0);
-    package_tar_free(seen->tar);
-    seen->tar = NULL;
+        say_other_readers(in, seen, why, stream, at);
+    else if (in->tar && whole && seen->skipped == 0 && package_tar_left(in->tar))
+        say_other_readers(in, seen, "has entries that only other readers see", stream, 0);
+    package_tar_free(in->tar);
+    in->tar = NULL;
 }
 
 /* @return false: there is no more of it, for the reason that is kept */
@@ -353,7 +353,7 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     bool stream = package_is_stream(form);
     int rc;
 
-    in->tar = seen->tar = (stream ? within : form) == PACKAGE_TAR ? package_tar_new() : NULL;
+    in->tar = (stream ? within : form) == PACKAGE_TAR ? package_tar_new() : NULL;
     rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
     seen->ordinal = 0;
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
@@ -363,8 +363,7 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
                         archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
-            compare_entry(seen, archive, entry, stream);
-            in->tar = seen->tar;
+            compare_entry(in, seen, archive, entry, stream);
             if (!is_unpacked(archive, entry, form, how)) {
                 archive_set_error(archive, EILSEQ, "is not what it begins like");
                 rc = ARCHIVE_FATAL;
@@ -378,8 +377,7 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     }
     if (rc != ARCHIVE_EOF)
         keep_reason(seen, archive, form, within);
-    compare_end(seen, rc == ARCHIVE_EOF || !seen->any, stream);
-    in->tar = NULL;
+    compare_end(in, seen, rc == ARCHIVE_EOF || !seen->any, stream);
     if (archive)
         seen->end = (uint64_t)archive_filter_bytes(archive, -1);
     (void)archive_read_free(archive); /* nothing is written by it */

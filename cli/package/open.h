@@ -14,7 +14,8 @@ enum { PACKAGE_READ_SIZE = 1 << 18 };
 typedef struct package_reader {
     uint8_t buffer[PACKAGE_READ_SIZE];
     int64_t at, size;
-    package_tar *tar;      /* that is told what is read of a tar file; NULL: none */
+    package_tar
+        *tar; /* what others see of a tar file, which is told what is read; NULL: it is none, or differs */
     struct archive *outer; /* of the stream that a tar file is in; NULL: it is in none, or was not begun */
     package_form stream;
 } package_reader;
