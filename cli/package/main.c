@@ -102,7 +102,6 @@ typedef struct package_seen {
     struct package_image *image;
     bool leaves, longer; /* a name was met that is a finding, each once */
     uint64_t skipped;    /* headers that are none */
-    uint64_t end;        /* bytes of the file that were read */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
 } package_seen;
@@ -226,15 +225,14 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry, pac
 
 /* A stream that nothing could be unpacked of is handed on as it is, as if it were what is in it; zeros behind
  * the first four bytes of a zip file are an entry without a name. */
-static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form,
-                        package_way how)
+static bool is_unpacked(const package_reader *in, struct archive *archive, struct archive_entry *entry,
+                        package_form form, package_way how)
 {
     const char *name = archive_entry_pathname(entry);
 
     if (how == BY_ENTRIES && name && !*name)
         return false;
-    return !package_is_stream(form) || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE ||
-           (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+    return !package_is_stream(form) || in->outer || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 /* The header that was begun last tells where, in formats that are read from their beginning to their end. */
@@ -364,7 +362,7 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
             compare_entry(in, seen, archive, entry, stream);
-            if (!is_unpacked(archive, entry, form, how)) {
+            if (!is_unpacked(in, archive, entry, form, how)) {
                 archive_set_error(archive, EILSEQ, "is not what it begins like");
                 rc = ARCHIVE_FATAL;
             } else if (!take_entry(archive, entry, seen)) {
@@ -378,9 +376,8 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     if (rc != ARCHIVE_EOF)
         keep_reason(seen, archive, form, within);
     compare_end(in, seen, rc == ARCHIVE_EOF || !seen->any, stream);
-    if (archive)
-        seen->end = (uint64_t)archive_filter_bytes(archive, -1);
-    (void)archive_read_free(archive); /* nothing is written by it */
+    in->end = archive ? archive_filter_bytes(archive, -1) : 0;
+    (void)archive_read_free(archive); /* nothing is written by it; of what is in a stream it finds the end */
     return rc == ARCHIVE_EOF;
 }
 
@@ -455,10 +452,10 @@ static void put_image(const struct package_image *image)
                     PACKAGE_UNSUPPORTED, false, -1);
 }
 
-static void put_also(const char *why, uint64_t at)
+static void put_also(const char *why, package_cause cause, int64_t at)
 {
     if (why)
-        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
+        put_finding(why, cause, false, at);
 }
 
 /* What there is to be said of a zip file whose entries were sent, if there were any. Behind a program, and
@@ -493,16 +490,18 @@ static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
 static bool send_package(package_reader *in, package_form form, package_seen *seen)
 {
     package_form within = package_is_stream(form) ? look_into(in, form) : PACKAGE_NONE;
-    uint64_t at = 0;
+    package_cause cause;
+    const char *why;
     bool whole;
 
-    put_also(package_also_before(form), 0);
+    put_also(package_also_before(form), PACKAGE_DAMAGED, 0);
     if ((package_is_stream(form) ? within : form) != PACKAGE_TAR)
         seen->notes.count = 0; /* they are about the entries of a layer */
     if ((package_is_stream(form) ? within : form) == PACKAGE_TAR)
         seen->image = package_read_image(in, form, within);
     if (seen->image)
         put_image(seen->image);
+    package_also_look(in, form);
     whole = send_entries(in, form, within, AS_IT_SAYS, seen);
 
     /* It only begins like tar or cpio. */
@@ -512,7 +511,8 @@ static bool send_package(package_reader *in, package_form form, package_seen *se
         whole = ask_filter(in, form, seen) && put_nothing(seen);
     if (form == PACKAGE_ZIP)
         whole = judge_zip(in, seen, whole);
-    put_also(package_also_behind(in, form, seen->end, &at), at);
+    why = package_also_behind(in, &cause);
+    put_also(why, cause, in->zip);
     return whole;
 }
 
@@ -550,6 +550,7 @@ int main(int argc, char **argv)
         return 2;
     }
     in.size = st.st_size;
+    in.zip = -1;
     limit_time(&in);
     /* Before the cage: names are bytes, and times of day are of no interest. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");

@@ -227,6 +227,17 @@ def a_zip_file_behind_something_else():
         assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["evil.cubin"], what
         seen, rc, why = by_cuvet(write(data, "x.whl", d))
         assert rc == FINDINGS and any("is a zip file as well" in text for text in why), (what, seen, rc, why)
+    # Behind the entries there may be more; how much of it is unpacked to find the end has a bound.
+    zeros, cpio = gzip.compress(bytes(1 << 20)), b"070701" + b"0" * 88 + b"0000000b" + b"0" * 8 + b"TRAILER!!!\0" + bytes(3)
+    for what, start, count, rc, text in (("tar", gzip.compress(tar), 8, FINDINGS, "is a zip file as well"), ("tar", gzip.compress(tar), 40, LIMIT, "more behind its entries than is unpacked"),
+                                         ("cpio", gzip.compress(cpio), 8, FINDINGS, "is a zip file as well"), ("cpio", gzip.compress(cpio), 40, LIMIT, "more behind its entries than is unpacked")):
+        for behind, reason in ((zipped(one), text), (b"PK\5\6" * 70 + bytes(22), text if rc == LIMIT else "more marks of the end")):
+            seen, got, why = by_cuvet(write(start + zeros * count + behind, "x", d))
+            assert got == (rc if "marks" not in reason else LIMIT) and any(reason in one for one in why), (what, count, reason, got, why)
+            if count == 8 and rc == FINDINGS and "marks" not in reason:
+                assert any("(byte %d)" % (len(start + zeros * count + behind) - 22) in one for one in why), (what, why)
+        seen, got, why = by_cuvet(write(start + zeros * count, "x", d))
+        equal(got, CLEAN, (what, count, why))
     stored = io.BytesIO()
     with zipfile.ZipFile(stored, "w") as z:
         z.writestr("k.cubin", CUBIN)
