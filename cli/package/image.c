@@ -555,7 +555,7 @@ image_mark *image_marks(const package_image *image, uint32_t ordinal, size_t *co
     const image_entry *entry = find_ordinal(image, ordinal);
 
     *count = 0;
-    /* Where a link leads through another one only its layers are not sure. */
+    /* Of a hard link through a symbolic one nothing follows for what the archive has beside its layers. */
     return entry && entry->layer && entry->layer_at && is_sure(image) && !image->unsure
                ? image_tree_marks(image->tree, entry->layer_at, count)
                : NULL;
