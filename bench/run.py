@@ -11,6 +11,7 @@ import ctypes
 import glob
 import json
 import os
+import random
 import shutil
 import statistics
 import struct
@@ -136,6 +137,26 @@ def bench_many(t, b, tmp, n, spin):
           ratio >= 1.7 if spin >= 1.9 else None,
           "%.3f s / %.3f s, pairs %.2f to %.2f; two spinning processes scale %.2f" % (a, c, *spread, spin))
     shutil.rmtree(top)
+
+
+def bench_plain(t, b, tmp, n):
+    """3,000 files of 64 KiB that are no packages: what asking each of them costs. Random bytes, pieces of a program, and
+    a byte that the search for a zip file's end stops at each time."""
+    rng, program = random.Random(1), os.path.join(b, "cuvet")
+    with open(program, "rb") as f:
+        code = f.read()
+    for what, piece in (("random bytes", lambda: b"\0" + rng.randbytes(65535)), ("of a program", lambda: b"\0" + code[(at := rng.randrange(len(code) - 65535)):at + 65535]),
+                        ("the worst byte", lambda: b"\x06" * 65536)):
+        top = os.path.join(tmp, "plain")
+        os.makedirs(top)
+        for i in range(3000):
+            with open(os.path.join(top, "f%04d" % i), "wb") as f:
+                f.write(piece())
+        ratio, a, c, spread = pairs([program, "scan", "-r", "-j1", top], [program, "scan", "-r", "-j1", "--no-packages", top], n, "wall")
+        good = "<= 2" if what != "the worst byte" else None
+        t.add("3,000 files, " + what, "scan / --no-packages, wall", ratio, "x", good, ratio <= 2 if good else None,
+              "%.3f s / %.3f s, pairs %.2f to %.2f" % (a, c, *spread))
+        shutil.rmtree(top)
 
 
 def with_all(argv):
@@ -300,6 +321,7 @@ def main():
             bench_validate(t, args.build, f, args.pairs)
             bench_package(t, args.build, f, tmp, args.pairs)
         bench_many(t, args.build, tmp, args.pairs, spin)
+        bench_plain(t, args.build, tmp, args.pairs)
         bench_forms(t, args.build, talkative_libraries(sample), args.pairs)
         bench_input(t, args.build)
         bench_select(t, args.build)

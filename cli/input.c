@@ -156,10 +156,12 @@ static bool opens_packages(const cli_args *args)
     return cli_takes(args->command, CLI_O_NO_PACKAGES) && !args->set[CLI_O_NO_PACKAGES];
 }
 
-static bool is_package(const input_queue *queue, const cli_found *found)
+static void ask_form(const input_queue *queue, cli_found *found)
 {
-    return found->fd >= 0 && found->what == CLI_INPUT && !found->asked && opens_packages(queue->args) &&
-           cli_package_form(found->fd, found->size) != PACKAGE_NONE;
+    if (found->fd < 0 || found->what != CLI_INPUT || found->asked || !opens_packages(queue->args))
+        return;
+    found->form = cli_package_form(found->fd, found->size);
+    found->asked = true;
 }
 
 /* What a verdict is kept for: of less the scan takes no longer than asking for it does. */
@@ -202,13 +204,15 @@ static bool serve_input(input_queue *queue, const cli_found *found)
 static bool take_input(void *user, const cli_found *found)
 {
     input_queue *queue = user;
+    cli_found known = *found;
 
-    if (is_package(queue, found))
-        return queue->serving ? cli_package_walk(queue->args, take_input, queue, found)
-                              : split_process(queue, found);
+    ask_form(queue, &known);
+    if (known.form != PACKAGE_NONE)
+        return queue->serving ? cli_package_walk(queue->args, take_input, queue, &known)
+                              : split_process(queue, &known);
     if (queue->serving)
-        return serve_input(queue, found);
-    return queue->count < queue->cap ? keep_input(queue, found) : split_process(queue, found);
+        return serve_input(queue, &known);
+    return queue->count < queue->cap ? keep_input(queue, &known) : split_process(queue, &known);
 }
 
 /* @return false in the opener, which is to end without another word; otherwise queue->rc tells. */

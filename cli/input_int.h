@@ -18,8 +18,9 @@ typedef struct cli_found {
     bool owned;       /* fd is to be closed; standard input is not */
     /* CLI_PACKAGE: nothing is opened, size is the number of its entries, rc that of packages around it */
     cli_what what;
-    bool asked;      /* whether it is a package */
-    uint32_t number; /* under which the keeper of verdicts knows it; 0: it does not */
+    package_form form; /* of a package … */
+    bool asked;        /* … if it was asked whether it is one: its end is read for that, once */
+    uint32_t number;   /* under which the keeper of verdicts knows it; 0: it does not */
     cli_fate fate;
     uint32_t layer;
 } cli_found;
@@ -49,8 +50,9 @@ bool cli_walk_inputs(const cli_args *args, cli_found_fn *fn, void *user);
 /* package.c: packages, in the process that opens inputs */
 /** What form of a package begins like this file? */
 package_form cli_package_form(int fd, uint64_t size);
-/** Unpack one, which is taken, and hand on each of its entries, packages in it opened in the same way, then
- *  the package. Without cuvet-package it is handed on as it is. @return false: the callback stopped it. */
+/** Unpack one whose form was asked for, which is taken, and hand on each of its entries, packages in it
+ *  opened in the same way, then the package. Without cuvet-package it is handed on as it is. @return false:
+ *  the callback stopped it. */
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found);
 
 /* input_opener.c: a process outside of the cage that goes on with the walk, and hands over one descriptor at

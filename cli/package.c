@@ -64,8 +64,7 @@ typedef struct package {
     int entry_notes; /* -1: none */
 } package;
 
-static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth,
-                         int notes);
+static bool walk_package(package_walk *walk, const cli_found *found, uint32_t depth, int notes);
 
 static size_t read_some(int fd, void *out, size_t size, uint64_t at)
 {
@@ -79,15 +78,14 @@ static size_t read_some(int fd, void *out, size_t size, uint64_t at)
 
 package_form cli_package_form(int fd, uint64_t size)
 {
-    uint8_t head[PACKAGE_HEAD], tail[PACKAGE_TAIL];
+    uint8_t head[PACKAGE_HEAD];
     size_t n_head = read_some(fd, head, sizeof(head), 0);
     package_form form = package_form_of(head, n_head);
     uint64_t at;
 
-    if (form != PACKAGE_NONE || size < sizeof(tail) ||
-        !cli_read_at(fd, tail, sizeof(tail), size - sizeof(tail)))
+    if (form != PACKAGE_NONE)
         return form;
-    return package_is_zip_end(tail) || package_zip_found(fd, size, &at) ? PACKAGE_ZIP : PACKAGE_NONE;
+    return package_zip_found(fd, size, &at) == ZIP_NOWHERE ? PACKAGE_NONE : PACKAGE_ZIP;
 }
 
 /* A package may be something else as well: for whoever reads it by its first bytes. */
@@ -296,7 +294,6 @@ static bool end_entry(package *pack, const package_frame *frame)
                         .what = CLI_ENTRY,
                         .fate = pack->entry_fate,
                         .layer = pack->entry_layer };
-    package_form form;
 
     if (!grow_entry(pack, frame->offset))
         return false;
@@ -306,8 +303,9 @@ static bool end_entry(package *pack, const package_frame *frame)
     }
     found.fd = pack->fd; /* only now: what was small may have been moved */
     found.size = pack->size;
-    form = cli_package_form(pack->fd, pack->size);
-    if (form == PACKAGE_NONE) {
+    found.form = cli_package_form(pack->fd, pack->size);
+    found.asked = true;
+    if (found.form == PACKAGE_NONE) {
         pack->fd = -1; /* it is handed on */
         give(walk, &found);
     } else if (++walk->packages > walk->packages_most) {
@@ -315,7 +313,7 @@ static bool end_entry(package *pack, const package_frame *frame)
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);
-    } else if (!walk_package(walk, &found, form, pack->depth + 1, pack->entry_notes)) {
+    } else if (!walk_package(walk, &found, pack->depth + 1, pack->entry_notes)) {
         pack->fd = -1; /* it is handed on */
     }
     pack->count++;
@@ -523,8 +521,7 @@ static void run(package *pack, int fd, package_form form)
 
 /* A package that nothing came out of, and nothing was said of, is a file like others; one that begins like a
  * program is as well. @return false: then it was handed on, and taken */
-static bool walk_package(package_walk *walk, const cli_found *found, package_form form, uint32_t depth,
-                         int notes)
+static bool walk_package(package_walk *walk, const cli_found *found, uint32_t depth, int notes)
 {
     package pack = { .walk = walk,
                      .name = found->name,
@@ -538,15 +535,15 @@ static bool walk_package(package_walk *walk, const cli_found *found, package_for
     const cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
     const cli_found remark = { .name = found->name, .why = "has no entry", .remark = true, .fd = -1 };
     cli_found whole = end, plain = *found;
-    bool nothing, too = is_file_too(found->fd, form);
+    bool nothing, too = is_file_too(found->fd, found->form);
 
-    run(&pack, found->fd, form);
+    plain.form = PACKAGE_NONE;
+    run(&pack, found->fd, found->form);
     nothing = pack.count == 0 && !pack.judged && !walk->beyond;
     whole.size = pack.count;
     if (nothing) {
         if (!pack.said)
             give(walk, &remark);
-        plain.asked = true;
         give(walk, &plain);
         return false;
     }
@@ -573,7 +570,7 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
     walk.packages_most = PACKAGES_LEAST + found->size / PACKAGES_EACH;
     walk.buffer = walk.program ? malloc(PACKAGE_DATA_MOST + 1) : NULL;
     if (walk.buffer) {
-        opened = walk_package(&walk, found, cli_package_form(found->fd, found->size), 0, -1);
+        opened = walk_package(&walk, found, 0, -1);
     } else {
         const cli_found remark = { .name = found->name,
                                    .why = walk.program
@@ -583,7 +580,7 @@ bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const 
                                    .fd = -1 };
         cli_found plain = *found;
 
-        plain.asked = true; /* like any file */
+        plain.form = PACKAGE_NONE; /* like any file */
         give(&walk, &remark);
         give(&walk, &plain);
     }

@@ -4,26 +4,6 @@
 #include "../whole.h"
 #include "zip.h"
 
-/* Where what is compressed ends; what stands behind it nobody unpacks. */
-static uint64_t end_of_stream(package_reader *in, package_form form)
-{
-    struct archive *archive = package_open(in, form, PACKAGE_NONE, AS_IT_SAYS);
-    struct archive_entry *entry;
-    const void *bytes;
-    la_int64_t offset;
-    size_t size;
-    uint64_t end = 0;
-
-    if (archive && archive_read_open1(archive) >= ARCHIVE_WARN &&
-        archive_read_next_header(archive, &entry) >= ARCHIVE_WARN) {
-        while (archive_read_data_block(archive, &bytes, &size, &offset) == ARCHIVE_OK)
-            continue;
-        end = (uint64_t)archive_filter_bytes(archive, -1);
-    }
-    (void)archive_read_free(archive); /* nothing is written by it */
-    return end;
-}
-
 const char *package_also_before(package_form form)
 {
     uint8_t head[PACKAGE_HEAD];
@@ -34,12 +14,27 @@ const char *package_also_before(package_form form)
                : NULL;
 }
 
-const char *package_also_behind(package_reader *in, package_form form, uint64_t end, uint64_t *at)
+void package_also_look(package_reader *in, package_form form)
 {
-    if (form == PACKAGE_ZIP || form == PACKAGE_SEVENZIP ||
-        !package_zip_found(PACKAGE_IN, (uint64_t)in->size, at))
+    uint64_t at = 0;
+    package_zip_look look = form == PACKAGE_ZIP || form == PACKAGE_SEVENZIP
+                                ? ZIP_NOWHERE
+                                : package_zip_found(PACKAGE_IN, (uint64_t)in->size, &at);
+
+    in->zip = look == ZIP_DIRECTORY || look == ZIP_MANY_MARKS ? (int64_t)at : -1;
+    in->marks = look == ZIP_MANY_MARKS;
+}
+
+const char *package_also_behind(const package_reader *in, package_cause *cause)
+{
+    *cause = PACKAGE_MEMORY;
+    if (in->zip < 0 || (in->end > in->zip && !in->beyond))
         return NULL;
-    if (package_is_stream(form))
-        end = end_of_stream(in, form);
-    return *at >= end ? "is a zip file as well: what is in it depends on the reader" : NULL;
+    if (in->beyond)
+        return "has more behind its entries than is unpacked: whether it is a zip file as well is not known";
+    if (in->marks)
+        return "has more marks of the end of a zip file than are looked at: whether it is one as well is not "
+               "known";
+    *cause = PACKAGE_DAMAGED;
+    return "is a zip file as well: what is in it depends on the reader";
 }

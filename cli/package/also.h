@@ -7,8 +7,11 @@
 
 /** By its first bytes. @return what it is, or NULL; a static text */
 const char *package_also_before(package_form form);
-/** By its last ones: who opens a zip file looks for its directory from the end on. What a package in it has
- *  there is inside of an entry. @param end of what was read of it @param at where in the file */
-const char *package_also_behind(package_reader *in, package_form form, uint64_t end, uint64_t *at);
+/** By its last ones: who opens a zip file looks for its directory from the end on. To be called before the
+ *  entries are read: whoever does so then finds out where what is packed ends. */
+void package_also_look(package_reader *in, package_form form);
+/** When they were read: what a package in it has at its end is inside of an entry. @return what it is, or why
+ *  that is not known; NULL: nothing. In the file that is at in->zip */
+const char *package_also_behind(const package_reader *in, package_cause *cause);
 
 #endif

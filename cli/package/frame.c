@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "frame.h"
 
+#include "tar_record.h"
 #include "zip_record.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool length_ok(const package_frame *frame)
@@ -97,36 +99,10 @@ bool package_text_ok(const package_frame *frame, const char *text)
            is_plain(nul + 1, frame->n - (size_t)(nul + 1 - text));
 }
 
-/* Octal digits between blanks and zeros. */
-static bool octal(const uint8_t *field, size_t size, uint32_t *value)
-{
-    size_t at = 0;
-
-    *value = 0;
-    while (at < size && field[at] == ' ')
-        at++;
-    if (at == size || field[at] < '0' || field[at] > '7')
-        return false;
-    for (; at < size && field[at] >= '0' && field[at] <= '7'; at++)
-        *value = *value << 3 | (uint32_t)(field[at] - '0');
-    return at == size || field[at] == ' ' || field[at] == 0;
-}
-
-enum {
-#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
-#include "../../spec/packages.def"
-};
-
 /* The oldest tar headers have a checksum, and nothing else that is always the same. */
 static bool is_tar(const uint8_t *head, size_t size)
 {
-    uint32_t sum = 0, said;
-
-    if (size < TAR_HEADER_BYTES || head[0] == 0 || !octal(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
-        return false;
-    for (size_t i = 0; i < TAR_HEADER_BYTES; i++)
-        sum += i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_CHECKSUM_BYTES ? ' ' : head[i];
-    return sum == said;
+    return size >= TAR_HEADER_BYTES && head[0] != 0 && package_tar_sum_ok(head);
 }
 
 static const struct {
@@ -162,12 +138,10 @@ bool package_is_tar(const uint8_t *head, size_t size)
 /* The magic of cpio is six digits, as a name in a tar file may be: here more of them follow. */
 static bool is_cpio(const uint8_t *head, size_t size)
 {
-    static const char DIGIT[] = { '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a',
-                                  'b', 'c', 'd', 'e', 'f', 'A', 'B', 'C', 'D', 'E', 'F' };
     enum { DIGITS = 76 }; /* of the older header; the newer one has more */
 
     for (size_t i = 0; i < DIGITS && i < size; i++)
-        if (!memchr(DIGIT, head[i], sizeof(DIGIT)))
+        if (!isxdigit(head[i]))
             return false;
     return true;
 }
@@ -184,13 +158,6 @@ package_form package_form_of(const uint8_t *head, size_t size)
             (ROW[i].form != PACKAGE_CPIO || is_cpio(head, size) || !package_is_tar(head, size)))
             return ROW[i].form;
     return is_tar(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
-}
-
-bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL])
-{
-    _Static_assert((int)END_RECORD == (int)PACKAGE_TAIL, "one record");
-
-    return is_END(tail) && ZIP_NUMBER_OF(tail, END_COUNT) != 0 && ZIP_NUMBER_OF(tail, END_N_COMMENT) == 0;
 }
 
 bool package_is_program(const uint8_t *head, size_t size)

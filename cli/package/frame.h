@@ -96,10 +96,6 @@ enum { PACKAGE_HEAD = 512 };
 package_form package_form_of(const uint8_t *head, size_t size);
 /** Whatever else it is, does it begin like a tar file that says so? */
 bool package_is_tar(const uint8_t *head, size_t size);
-/* The last bytes of a zip file without a comment, whatever it begins with. */
-enum { PACKAGE_TAIL = 22 };
-/** Are there entries before this end? */
-bool package_is_zip_end(const uint8_t tail[PACKAGE_TAIL]);
 /** Is it that of something that loaders, linkers or compilers take, whatever else it is? */
 bool package_is_program(const uint8_t *head, size_t size);
 

@@ -529,13 +529,18 @@ void image_resolve(package_image *image)
 
 /* ---- what came of it ---- */
 
+/* May anything be said to be in no image? What is missing may be there under another name, may stand between
+ * the layers that are counted, and what cannot be read may name it. */
+static bool is_sure(const package_image *image)
+{
+    return !image->beyond && !image->fault && image->whole;
+}
+
 cli_fate image_fate(const package_image *image, uint32_t ordinal)
 {
     const image_entry *entry = find_ordinal(image, ordinal);
 
-    /* What is missing may be there under another name, and what cannot be read may name it. */
-    return (entry && entry->layer) || image->beyond || image->fault || !image->whole ? CLI_FATE_CONTENT
-                                                                                     : CLI_FATE_UNUSED;
+    return (entry && entry->layer) || !is_sure(image) ? CLI_FATE_CONTENT : CLI_FATE_UNUSED;
 }
 
 bool image_is_secret(const package_image *image, uint32_t ordinal)
@@ -550,7 +555,8 @@ image_mark *image_marks(const package_image *image, uint32_t ordinal, size_t *co
     const image_entry *entry = find_ordinal(image, ordinal);
 
     *count = 0;
-    return entry && entry->layer && entry->layer_at && !image->beyond && !image->fault && !image->unsure
+    /* Of a hard link through a symbolic one nothing follows for what the archive has beside its layers. */
+    return entry && entry->layer && entry->layer_at && is_sure(image) && !image->unsure
                ? image_tree_marks(image->tree, entry->layer_at, count)
                : NULL;
 }

@@ -52,6 +52,7 @@ struct image_tree {
     uint32_t image;
     uint64_t work;
     bool beyond, unsure, odd;
+    bool links; /* the present image has a symbolic link */
 };
 
 /* ---- names ---- */
@@ -245,6 +246,7 @@ void image_tree_add(image_tree *tree, uint32_t ordinal, image_kind kind, const c
 void image_tree_open(image_tree *tree)
 {
     tree->image++;
+    tree->links = false;
 }
 
 static uint8_t does(const image_tree *tree, const node *at)
@@ -294,7 +296,7 @@ static bool leads_through(image_tree *tree, const node *at, uint32_t number)
 {
     bool through = false;
 
-    for (at = at->up; at && !through; at = at->up, tree->work++)
+    for (at = at->up; at && tree->links && !through; at = at->up, tree->work++)
         through = at->linked == tree->image && at->linked_by <= number;
     return through;
 }
@@ -418,6 +420,7 @@ void image_tree_tell(image_tree *tree, uint32_t layer, uint32_t number)
             continue;
         at->linked_by = at->linked == tree->image && at->linked_by < number ? at->linked_by : number;
         at->linked = tree->image;
+        tree->links = true;
     }
     tree->work += end - first;
     tree->beyond = tree->work > WORK_MOST;

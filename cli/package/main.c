@@ -100,10 +100,8 @@ typedef struct package_seen {
     uint32_t ordinal;    /* of the present entry */
     package_notes notes; /* of whoever unpacked what this package is an entry of */
     struct package_image *image;
-    package_tar *tar;    /* what others see of it; NULL: it is no tar file, or differs */
     bool leaves, longer; /* a name was met that is a finding, each once */
     uint64_t skipped;    /* headers that are none */
-    uint64_t end;        /* bytes of the file that were read */
     package_cause cause; /* of its end before all of it was read */
     char why[PACKAGE_TEXT_MOST];
 } package_seen;
@@ -227,15 +225,14 @@ static bool send_entry(struct archive *archive, struct archive_entry *entry, pac
 
 /* A stream that nothing could be unpacked of is handed on as it is, as if it were what is in it; zeros behind
  * the first four bytes of a zip file are an entry without a name. */
-static bool is_unpacked(struct archive *archive, struct archive_entry *entry, package_form form,
-                        package_way how)
+static bool is_unpacked(const package_reader *in, struct archive *archive, struct archive_entry *entry,
+                        package_form form, package_way how)
 {
     const char *name = archive_entry_pathname(entry);
 
     if (how == BY_ENTRIES && name && !*name)
         return false;
-    return !package_is_stream(form) || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE ||
-           (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+    return !package_is_stream(form) || in->outer || archive_filter_code(archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 /* The header that was begun last tells where, in formats that are read from their beginning to their end. */
@@ -306,42 +303,43 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
 /* ---- a tar file, as others see it ---- */
 
 /* Said once: where readers go different ways all that follows differs. */
-static void say_other_readers(package_seen *seen, const char *why, bool stream, uint64_t at)
+static void say_other_readers(package_reader *in, package_seen *seen, const char *why, bool stream,
+                              uint64_t at)
 {
     char text[PACKAGE_TEXT_MOST];
 
     snprintf(text, sizeof(text), "%s: what is in it depends on the reader", why);
     put_finding(text, PACKAGE_DAMAGED, stream, (int64_t)at);
-    package_tar_free(seen->tar);
-    seen->tar = NULL;
+    package_tar_free(in->tar);
+    in->tar = NULL;
     seen->any = true;
 }
 
-static void compare_entry(package_seen *seen, struct archive *archive, struct archive_entry *entry,
-                          bool stream)
+static void compare_entry(package_reader *in, package_seen *seen, struct archive *archive,
+                          struct archive_entry *entry, bool stream)
 {
     int64_t at = archive_read_header_position(archive);
     bool file = has_bytes(archive, entry) ||
                 (!archive_entry_hardlink(entry) && archive_entry_filetype(entry) == AE_IFREG);
 
-    if (seen->tar && seen->skipped == 0 &&
-        !package_tar_take(seen->tar, (uint64_t)at, file,
+    if (in->tar && seen->skipped == 0 &&
+        !package_tar_take(in->tar, (uint64_t)at, file,
                           archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : 0))
-        say_other_readers(seen, "has entries that other readers do not see so", stream, (uint64_t)at);
+        say_other_readers(in, seen, "has entries that other readers do not see so", stream, (uint64_t)at);
 }
 
 /* @param whole it was read to its end, or nothing of it was */
-static void compare_end(package_seen *seen, bool whole, bool stream)
+static void compare_end(package_reader *in, package_seen *seen, bool whole, bool stream)
 {
     uint64_t at;
-    const char *why = seen->tar ? package_tar_fault(seen->tar, &at) : NULL;
+    const char *why = in->tar ? package_tar_fault(in->tar, &at) : NULL;
 
     if (why)
-        say_other_readers(seen, why, stream, at);
-    else if (seen->tar && whole && seen->skipped == 0 && package_tar_left(seen->tar))
-        say_other_readers(seen, "has entries that only other readers see", stream, 0);
-    package_tar_free(seen->tar);
-    seen->tar = NULL;
+        say_other_readers(in, seen, why, stream, at);
+    else if (in->tar && whole && seen->skipped == 0 && package_tar_left(in->tar))
+        say_other_readers(in, seen, "has entries that only other readers see", stream, 0);
+    package_tar_free(in->tar);
+    in->tar = NULL;
 }
 
 /* @return false: there is no more of it, for the reason that is kept */
@@ -353,7 +351,7 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     bool stream = package_is_stream(form);
     int rc;
 
-    in->tar = seen->tar = (stream ? within : form) == PACKAGE_TAR ? package_tar_new() : NULL;
+    in->tar = (stream ? within : form) == PACKAGE_TAR ? package_tar_new() : NULL;
     rc = archive ? archive_read_open1(archive) : ARCHIVE_FATAL;
     seen->ordinal = 0;
     while (rc != ARCHIVE_EOF && (rc >= ARCHIVE_WARN || rc == ARCHIVE_RETRY)) {
@@ -363,9 +361,8 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
                         archive_read_header_position(archive));
             seen->any = true;
         } else if (rc != ARCHIVE_EOF && rc >= ARCHIVE_WARN) {
-            compare_entry(seen, archive, entry, stream);
-            in->tar = seen->tar;
-            if (!is_unpacked(archive, entry, form, how)) {
+            compare_entry(in, seen, archive, entry, stream);
+            if (!is_unpacked(in, archive, entry, form, how)) {
                 archive_set_error(archive, EILSEQ, "is not what it begins like");
                 rc = ARCHIVE_FATAL;
             } else if (!take_entry(archive, entry, seen)) {
@@ -378,11 +375,9 @@ static bool send_entries(package_reader *in, package_form form, package_form wit
     }
     if (rc != ARCHIVE_EOF)
         keep_reason(seen, archive, form, within);
-    compare_end(seen, rc == ARCHIVE_EOF || !seen->any, stream);
-    in->tar = NULL;
-    if (archive)
-        seen->end = (uint64_t)archive_filter_bytes(archive, -1);
-    (void)archive_read_free(archive); /* nothing is written by it */
+    compare_end(in, seen, rc == ARCHIVE_EOF || !seen->any, stream);
+    in->end = archive ? archive_filter_bytes(archive, -1) : 0;
+    (void)archive_read_free(archive); /* nothing is written by it; of what is in a stream it finds the end */
     return rc == ARCHIVE_EOF;
 }
 
@@ -457,10 +452,10 @@ static void put_image(const struct package_image *image)
                     PACKAGE_UNSUPPORTED, false, -1);
 }
 
-static void put_also(const char *why, uint64_t at)
+static void put_also(const char *why, package_cause cause, int64_t at)
 {
     if (why)
-        put_finding(why, PACKAGE_DAMAGED, false, (int64_t)at);
+        put_finding(why, cause, false, at);
 }
 
 /* What there is to be said of a zip file whose entries were sent, if there were any. Behind a program, and
@@ -471,13 +466,19 @@ static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
     const char *why = package_zip_differs(PACKAGE_IN, size, &at);
     bool ends = package_zip_ends(PACKAGE_IN, size);
     uint8_t head[PACKAGE_HEAD] = { 0 };
+    package_zip_look look;
     bool first = cli_read_at(PACKAGE_IN, head, size < sizeof(head) ? size : sizeof(head), 0) &&
                  package_form_of(head, sizeof(head)) == PACKAGE_ZIP;
 
     /* A zip file without its end is none for some, and for others has entries. */
     if (!seen->any)
         whole = send_entries(in, PACKAGE_ZIP, PACKAGE_NONE, BY_ENTRIES, seen);
-    if (!seen->any && !whole && (ends || (!first && package_zip_found(PACKAGE_IN, size, &at))))
+    look = !seen->any && !whole && !ends && !first ? package_zip_found(PACKAGE_IN, size, &at) : ZIP_NOWHERE;
+    if (look == ZIP_MANY_MARKS)
+        put_finding(
+            "has more marks of the end of a zip file than are looked at: whether it is one is not known",
+            PACKAGE_MEMORY, false, (int64_t)at);
+    else if (!seen->any && !whole && (ends || look == ZIP_DIRECTORY))
         put_finding("has a directory, and its entries cannot be unpacked",
                     ends ? PACKAGE_DAMAGED : PACKAGE_UNSUPPORTED, false, (int64_t)at);
     else if (seen->any && why && (ends || first))
@@ -489,16 +490,18 @@ static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
 static bool send_package(package_reader *in, package_form form, package_seen *seen)
 {
     package_form within = package_is_stream(form) ? look_into(in, form) : PACKAGE_NONE;
-    uint64_t at = 0;
+    package_cause cause;
+    const char *why;
     bool whole;
 
-    put_also(package_also_before(form), 0);
+    put_also(package_also_before(form), PACKAGE_DAMAGED, 0);
     if ((package_is_stream(form) ? within : form) != PACKAGE_TAR)
         seen->notes.count = 0; /* they are about the entries of a layer */
     if ((package_is_stream(form) ? within : form) == PACKAGE_TAR)
         seen->image = package_read_image(in, form, within);
     if (seen->image)
         put_image(seen->image);
+    package_also_look(in, form);
     whole = send_entries(in, form, within, AS_IT_SAYS, seen);
 
     /* It only begins like tar or cpio. */
@@ -508,7 +511,8 @@ static bool send_package(package_reader *in, package_form form, package_seen *se
         whole = ask_filter(in, form, seen) && put_nothing(seen);
     if (form == PACKAGE_ZIP)
         whole = judge_zip(in, seen, whole);
-    put_also(package_also_behind(in, form, seen->end, &at), at);
+    why = package_also_behind(in, &cause);
+    put_also(why, cause, in->zip);
     return whole;
 }
 
@@ -546,6 +550,7 @@ int main(int argc, char **argv)
         return 2;
     }
     in.size = st.st_size;
+    in.zip = -1;
     limit_time(&in);
     /* Before the cage: names are bytes, and times of day are of no interest. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");

@@ -81,13 +81,37 @@ static void use_reader(struct archive *archive, package_reader *in)
     (void)archive_read_set_callback_data(archive, in);
 }
 
-/* ---- a tar file in a stream ---- */
+/* ---- entries in a stream ---- */
+
+/* What is unpacked behind the entries: zeros, as a rule some thousand. For each byte of the file, and at
+ * least. */
+enum { BEHIND_RATIO = 16, BEHIND_LEAST = 16 << 20 };
+
+/* Entries end before what they are in does. */
+static void find_end(package_reader *in)
+{
+    int64_t most = in->size > INT64_MAX / BEHIND_RATIO ? INT64_MAX : in->size * BEHIND_RATIO;
+    const void *bytes;
+    la_int64_t offset;
+    size_t size;
+
+    most = most > BEHIND_LEAST ? most : BEHIND_LEAST;
+    in->end = archive_filter_bytes(in->outer, -1);
+    while (in->end <= in->zip && !in->beyond &&
+           archive_read_data_block(in->outer, &bytes, &size, &offset) == ARCHIVE_OK) {
+        in->beyond = size > (uint64_t)most;
+        most -= in->beyond ? 0 : (int64_t)size;
+        in->end = archive_filter_bytes(in->outer, -1);
+    }
+}
 
 static int on_close_stream(struct archive *archive, void *user)
 {
     package_reader *in = user;
 
     (void)archive;
+    if (in->outer)
+        find_end(in);
     (void)archive_read_free(in->outer); /* nothing is written by it */
     in->outer = NULL;
     return ARCHIVE_OK;
@@ -154,10 +178,12 @@ struct archive *package_open(package_reader *in, package_form form, package_form
 {
     struct archive *archive = archive_read_new();
 
+    in->beyond = false;
     if (!archive)
         return NULL;
-    if (package_is_stream(form) && within == PACKAGE_TAR) {
-        (void)archive_read_support_format_tar(archive);
+    if (package_is_stream(form) && (within == PACKAGE_TAR || within == PACKAGE_CPIO)) {
+        (void)(within == PACKAGE_TAR ? archive_read_support_format_tar(archive)
+                                     : archive_read_support_format_cpio(archive));
         use_stream(archive, in, form);
         return archive;
     }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tar.h"
 
+#include "tar_record.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { QUEUE_MOST = 1 << 20, DIGITS_MOST = 18 };
-
-enum {
-#define TAR_FIELD(name, offset, size) TAR_##name = (offset), TAR_##name##_BYTES = (size),
-#include "../../spec/packages.def"
-};
+_Static_assert((int)TAR_BLOCK == (int)TAR_HEADER_BYTES, "a header is a block");
 
 /* LOST: nothing is known of what follows; whoever unpacks it says why. */
 typedef enum tar_state { HEADS, BODY, WORDS, MAPS, ENDED, LOST } tar_state;
@@ -58,51 +56,6 @@ static void set_fault(package_tar *tar, const char *why)
         return;
     tar->fault = why;
     tar->fault_at = tar->group.begun ? tar->group.at : tar->at;
-}
-
-/* ---- numbers ---- */
-
-/* Octal digits between blanks, and nothing behind the first blank or zero; or a number of 63 bits to the
- * base of 256. No digit at all is 0. */
-static bool read_number(const uint8_t *field, size_t size, uint64_t *value)
-{
-    size_t at = 0;
-
-    *value = 0;
-    if (field[0] > INT8_MAX) {
-        bool fits = field[0] == (uint8_t)INT8_MIN;
-
-        for (size_t i = 1; i < size; i++) {
-            fits = fits && *value <= (uint64_t)INT64_MAX >> 8;
-            *value = fits ? *value << 8 | field[i] : 0;
-        }
-        return fits;
-    }
-    while (at < size && field[at] == ' ')
-        at++;
-    for (; at < size && field[at] >= '0' && field[at] <= '7'; at++)
-        *value = *value << 3 | (uint64_t)(field[at] - '0'); /* 12 digits at most */
-    for (; at < size; at++)
-        if (field[at] != 0 && field[at] != ' ')
-            return false;
-    return true;
-}
-
-/* With the sign of bytes, and without: both were written. */
-static bool sum_ok(const uint8_t *head)
-{
-    uint64_t said;
-    int64_t plain = 0, with_sign = 0;
-
-    if (!read_number(head + TAR_CHECKSUM, TAR_CHECKSUM_BYTES, &said))
-        return false;
-    for (size_t i = 0; i < TAR_BLOCK; i++) {
-        uint8_t byte = i >= TAR_CHECKSUM && i < TAR_CHECKSUM + TAR_CHECKSUM_BYTES ? ' ' : head[i];
-
-        plain += byte;
-        with_sign += byte <= INT8_MAX ? byte : (int64_t)byte - (UINT8_MAX + 1);
-    }
-    return said == (uint64_t)plain || (with_sign >= 0 && said == (uint64_t)with_sign);
 }
 
 static uint64_t filled_up(uint64_t size)
@@ -259,13 +212,13 @@ static void take_header(package_tar *tar)
         tar->state = LOST;
         return;
     }
-    if (!sum_ok(tar->block)) {
+    if (!package_tar_sum_ok(tar->block)) {
         tar->state = LOST;
         return;
     }
     if (!tar->group.begun)
         tar->group = (tar_group){ .begun = true, .at = tar->at - TAR_BLOCK };
-    if (!read_number(tar->block + TAR_SIZE, TAR_SIZE_BYTES, &size)) {
+    if (package_tar_number(tar->block + TAR_SIZE, TAR_SIZE_BYTES, &size) != TAR_NUMBER) {
         set_fault(tar, "has a size that is no number for some readers");
         tar->state = LOST;
     } else if (kind != 0 && strchr("xXgLK", kind)) { /* X: those of Solaris */

@@ -44,24 +44,55 @@ static bool read_at(const zip_file *zip, uint64_t at, void *out, uint64_t size)
 
 /* ---- the end ---- */
 
+/* The last bytes of a file, as many as the end with its comment may have. */
+typedef struct zip_tail {
+    const uint8_t *bytes;
+    uint64_t size, from; /* of them; where in the file they begin */
+    uint64_t left;       /* bytes in which no mark was looked for */
+} zip_tail;
+
+static bool read_tail(const zip_file *zip, zip_tail *tail)
+{
+    static uint8_t bytes[END_RECORD + NAME_CAP];
+    uint64_t size = zip->size < sizeof(bytes) ? zip->size : sizeof(bytes);
+
+    if (size < END_RECORD || !read_at(zip, zip->size - size, bytes, size))
+        return false;
+    *tail = (zip_tail){ bytes, size, zip->size - size, size - END_RECORD + SIGNATURE_BYTES };
+    return true;
+}
+
+/* The next mark from the end on that has room for its record. Every file that is no package is looked through
+ * for one: most of its bytes are passed over by a function that looks at many of them at a time. */
+static bool next_mark(zip_tail *tail, uint64_t *at)
+{
+    while (tail->left >= SIGNATURE_BYTES) {
+        const uint8_t *last = memrchr(tail->bytes, last_of_END(), (size_t)tail->left);
+
+        tail->left = last ? (uint64_t)(last - tail->bytes) : 0;
+        if (tail->left < SIGNATURE_BYTES - 1)
+            return false;
+        *at = tail->left - (SIGNATURE_BYTES - 1);
+        if (is_END(tail->bytes + *at))
+            return true;
+    }
+    return false;
+}
+
 /* Where the record is whose comment ends the file; zip->size: there is none. One more, or one in its comment,
  * is where others look. */
 static uint64_t find_end(zip_file *zip)
 {
-    static uint8_t tail[END_RECORD + NAME_CAP];
-    uint64_t n_tail = zip->size < sizeof(tail) ? zip->size : sizeof(tail), end = zip->size, marks = 0;
+    uint64_t end = zip->size, marks = 0, at;
+    zip_tail tail;
 
-    if (n_tail < END_RECORD || !read_at(zip, zip->size - n_tail, tail, n_tail))
+    if (!read_tail(zip, &tail))
         return zip->size;
-    for (uint64_t left = n_tail - END_RECORD + 1; left > 0; left--) {
-        uint64_t at = left - 1;
-
-        if (!is_END(tail + at))
-            continue;
-        if (ZIP_NUMBER_OF(tail + at, END_N_COMMENT) != n_tail - at - END_RECORD) {
+    while (next_mark(&tail, &at)) {
+        if (ZIP_NUMBER_OF(tail.bytes + at, END_N_COMMENT) != tail.size - at - END_RECORD) {
             marks++;
         } else if (end == zip->size) {
-            end = zip->size - n_tail + at;
+            end = tail.from + at;
             zip->twice = marks > 0;
         } else {
             zip->twice = true;
@@ -317,28 +348,32 @@ bool package_zip_ends(int fd, uint64_t size)
 }
 
 /* Of many marks the first ones are looked at: a file that has more of them was made to. */
-bool package_zip_found(int fd, uint64_t size, uint64_t *at)
+package_zip_look package_zip_found(int fd, uint64_t size, uint64_t *at)
 {
-    static uint8_t tail[END_RECORD + NAME_CAP];
-    uint64_t n_tail = size < sizeof(tail) ? size : sizeof(tail);
+    zip_file file = { .fd = fd, .size = size };
+    package_zip_look found = ZIP_NOWHERE;
     uint32_t marks = 0;
+    uint64_t mark;
+    zip_tail tail;
 
-    if (n_tail < END_RECORD || !cli_read_at(fd, tail, n_tail, size - n_tail))
-        return false;
-    for (uint64_t left = n_tail - END_RECORD + 1; left > 0; left--) {
-        zip_file zip = { .fd = fd, .size = size };
+    if (!read_tail(&file, &tail))
+        return ZIP_NOWHERE;
+    while (next_mark(&tail, &mark)) {
+        const uint8_t *record = tail.bytes + mark;
+        zip_file zip = file;
         uint8_t first[SIGNATURE_BYTES];
 
-        if (!is_END(tail + left - 1))
-            continue;
-        *at = size - n_tail + left - 1;
+        *at = tail.from + mark;
         if (++marks > MARKS_MOST)
-            return true;
+            return ZIP_MANY_MARKS;
+        if (mark == tail.size - END_RECORD && ZIP_NUMBER_OF(record, END_COUNT) != 0 &&
+            ZIP_NUMBER_OF(record, END_N_COMMENT) == 0)
+            found = ZIP_END_ALONE;
         if (read_end(&zip, *at) && zip.count > 0 && read_at(&zip, zip.directory, first, sizeof(first)) &&
             is_CENTRAL(first))
-            return true;
+            return ZIP_DIRECTORY;
     }
-    return false;
+    return found;
 }
 
 static const char *check_whole(zip_file *zip)

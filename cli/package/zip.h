@@ -15,8 +15,16 @@
 const char *package_zip_differs(int fd, uint64_t size, uint64_t *at);
 /** Does it end with a directory that has entries? */
 bool package_zip_ends(int fd, uint64_t size);
-/** Is there one for those who look for it from the end on, whatever stands behind it? @param at where it
- *  ends, in the file */
-bool package_zip_found(int fd, uint64_t size, uint64_t *at);
+
+typedef enum package_zip_look {
+    ZIP_NOWHERE,
+    ZIP_END_ALONE, /* the file ends as one with entries does, and nothing else of it is there */
+    ZIP_DIRECTORY,
+    ZIP_MANY_MARKS /* there are more marks of an end than are looked at; the first ones are of no directory */
+} package_zip_look;
+
+/** Is there a directory for those who look for it from the end on, whatever stands behind it? @param at where
+ *  it ends in the file; of many marks: the first one that was not looked at */
+package_zip_look package_zip_found(int fd, uint64_t size, uint64_t *at);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Records of zip files (spec/zip.def): LOCAL_FLAGS and LOCAL_FLAGS_BYTES, is_LOCAL(), and the like. Who asks
+/* Records of zip files (spec/zip.def): LOCAL_FLAGS and LOCAL_FLAGS_BYTES, is_LOCAL(),
+ * last_of_LOCAL(), the last byte of its signature, and the like. Who asks
  * has looked that the bytes are there. */
 #ifndef CLI_PACKAGE_ZIP_RECORD_H
 #define CLI_PACKAGE_ZIP_RECORD_H
@@ -20,6 +21,10 @@ enum {
     static inline bool is_##name(const uint8_t *bytes)                                                       \
     {                                                                                                        \
         return memcmp(bytes, signature, SIGNATURE_BYTES) == 0;                                               \
+    }                                                                                                        \
+    static inline uint8_t last_of_##name(void)                                                               \
+    {                                                                                                        \
+        return (uint8_t)signature[SIGNATURE_BYTES - 1];                                                      \
     }
 #include "../../spec/zip.def"
 

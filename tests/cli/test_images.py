@@ -376,6 +376,11 @@ def damage_is_found():
     path = write(tar([("manifest.json", b'[{"Layers":["a.tar","gone.tar"]}]'), ("a.tar", ONE[0])]), "x.tar", d)
     r = cuvet("scan", path)
     assert r.rc == CLEAN and path + "!/gone.tar: of an image, and not in this package" in r.err, r.err
+    # a layer that deletes and replaces, with one missing below, between and above
+    for names, whole in ((["a.tar", "b.tar"], True), (["gone.tar", "a.tar", "b.tar"], False), (["a.tar", "gone.tar", "b.tar"], False), (["a.tar", "b.tar", "gone.tar"], False)):
+        found, r = fates(write(tar([("manifest.json", json.dumps([{"Layers": names}]).encode()), ("a.tar", ONE[0]), ("b.tar", ONE[1]), ("beside.so", FATBIN)]), "x.tar", d))
+        equal(found.pop("beside.so"), [("unused", 0) if whole else CONTENT], names)
+        equal((r.rc, short(found)), (CLEAN, {name: sorted(what) if whole else [CONTENT] * len(what) for name, what in WANTED.items()}), names)
     secret = {}
     secret["index.json"] = index(manifest(secret, [random.Random(1).randbytes(3000)], "application/vnd.oci.image.layer.v1.tar+gzip+encrypted"))
     secret["oci-layout"] = b"{}"

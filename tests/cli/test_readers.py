@@ -13,7 +13,7 @@ import sys
 import tarfile
 import zipfile
 
-from lib_cli import CLEAN, CUVET, FINDINGS, Skip, cuvet, equal, main, read, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, LIMIT, Skip, cuvet, equal, main, read, scratch, test, write
 
 PROGRAM = os.path.join(os.path.dirname(CUVET), "cuvet-package")
 CUBIN = read("plain.sm_75.cubin")
@@ -132,6 +132,30 @@ def what_only_others_see_is_a_finding():
 
 
 @test
+def checksums_as_readers_take_them():
+    """With the sign of bytes and without, and with something behind their end: a tar file without a mark is known by its checksum alone, and its
+    headers are read by the same rule."""
+    needed()
+    d = scratch()
+
+    def sums(data, text, signed=False):
+        head = bytearray(data[:512])
+        head[148:156] = b" " * 8
+        head[148:156] = text(sum(b - 256 * (signed and b > 127) for b in head))
+        return bytes(head) + data[512:]
+    plain, high = entry(b"e.gz", mark=b""), entry(b"\xe9.gz", mark=b"")
+    for what, data, rcs in (("plain", sums(plain, lambda n: b"%06o\0 " % n), (CLEAN, CLEAN)), ("unsigned", sums(high, lambda n: b"%06o\0 " % n), (CLEAN, CLEAN)),
+                            ("signed", sums(high, lambda n: b"%06o\0 " % n, True), (CLEAN, CLEAN)),
+                            # libarchive takes these for no header
+                            ("to the base of 256", sums(plain, lambda n: b"\x80" + n.to_bytes(7, "big")), (FINDINGS, FINDINGS)), ("more behind it", sums(plain, lambda n: b"%05o\0x " % n), (FINDINGS, FINDINGS)),
+                            ("no end", sums(plain, lambda n: b"%06ox " % n), (CLEAN, FINDINGS)), ("one more", sums(plain, lambda n: b"%06o\0 " % (n + 1)), (CLEAN, FINDINGS))):
+        for where, rc, pack in (("first", rcs[0], bytes), ("behind another", rcs[1], lambda data: OK + data), ("in gzip", rcs[0], gzip.compress)):
+            r = cuvet("scan", "--format=ndjson", write(pack(data + END), "x.tar", d))
+            told = [o for o in r.objects("verdict") if o["file"].endswith(".gz!/data")]
+            equal((r.rc, len(told)), (rc, rcs == (CLEAN, CLEAN)), (what, where, r.out[-600:]))
+
+
+@test
 def wherever_it_is():
     """The same in a package in a package, in a stream of which nobody knows where blocks begin, and beyond what is read at once."""
     needed()
@@ -203,6 +227,17 @@ def a_zip_file_behind_something_else():
         assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["evil.cubin"], what
         seen, rc, why = by_cuvet(write(data, "x.whl", d))
         assert rc == FINDINGS and any("is a zip file as well" in text for text in why), (what, seen, rc, why)
+    # Behind the entries there may be more; how much of it is unpacked to find the end has a bound.
+    zeros, cpio = gzip.compress(bytes(1 << 20)), b"070701" + b"0" * 88 + b"0000000b" + b"0" * 8 + b"TRAILER!!!\0" + bytes(3)
+    for what, start, count, rc, text in (("tar", gzip.compress(tar), 8, FINDINGS, "is a zip file as well"), ("tar", gzip.compress(tar), 40, LIMIT, "more behind its entries than is unpacked"),
+                                         ("cpio", gzip.compress(cpio), 8, FINDINGS, "is a zip file as well"), ("cpio", gzip.compress(cpio), 40, LIMIT, "more behind its entries than is unpacked")):
+        for behind, reason in ((zipped(one), text), (b"PK\5\6" * 70 + bytes(22), text if rc == LIMIT else "more marks of the end")):
+            seen, got, why = by_cuvet(write(start + zeros * count + behind, "x", d))
+            assert got == (rc if "marks" not in reason else LIMIT) and any(reason in one for one in why), (what, count, reason, got, why)
+            if count == 8 and rc == FINDINGS and "marks" not in reason:
+                assert any("(byte %d)" % (len(start + zeros * count + behind) - 22) in one for one in why), (what, why)
+        seen, got, why = by_cuvet(write(start + zeros * count, "x", d))
+        equal(got, CLEAN, (what, count, why))
     stored = io.BytesIO()
     with zipfile.ZipFile(stored, "w") as z:
         z.writestr("k.cubin", CUBIN)
@@ -212,6 +247,25 @@ def a_zip_file_behind_something_else():
         seen, rc, why = by_cuvet(write(data, "x", d))
         equal(rc, CLEAN, (what, why))
         assert seen or "marks" in what, what
+
+
+@test
+def marks_of_an_end():
+    """The first and the last place where Python looks for an end, one that is cut, and so many of them that not all are looked at."""
+    needed()
+    d, one = scratch(), zipped([("evil.cubin", CUBIN)], b"c" * 65535)
+    equal(zipfile.ZipFile(io.BytesIO(b"junk" + one)).namelist(), ["evil.cubin"])
+    for what, data in (("the longest comment", b"junk" + one), ("a byte less of it", b"junk" + one[:-1]),
+                       ("63 marks behind one", b"junk" + zipped([("evil.cubin", CUBIN)]) + b"PK\5\6" * 63 + bytes(22))):  # libarchive does not look so far
+        seen, rc, why = by_cuvet(write(data, "x.bin", d))
+        assert any("has a directory, and its entries cannot be unpacked" in text for text in why), (what, seen, rc, why)
+    for what, data, wanted in (("no comment", b"junk" + zipped([("evil.cubin", CUBIN)]), True),
+                               ("a byte too far", b"junk" + one + b"c", False), ("a cut end", b"junk" + zipped([("evil.cubin", CUBIN)])[:-1], False), ("an end of nothing", b"\6" * 70000 + b"PK\5\6", False)):
+        path = write(data, "x.bin", d)
+        equal(any("!/evil.cubin" in o["file"] for o in cuvet("scan", "--format=ndjson", path).objects("verdict")), wanted, what)
+    for what, data in (("nothing", b"junk" + b"PK\5\6" * 70 + bytes(22)), ("a directory", b"junk" + zipped([("evil.cubin", CUBIN)]) + b"PK\5\6" * 70 + bytes(22))):
+        seen, rc, why = by_cuvet(write(data, "x.bin", d))
+        equal((rc, [text for text in why if "marks of the end of a zip file" in text] != []), (LIMIT, True), (what, why))
 
 
 @test
