@@ -4,6 +4,7 @@
  * without a name. So what needs no name is told once, for the piece. */
 #include "engine.h"
 
+#include "../whole.h"
 #include "library.h"
 
 #include <stdlib.h>
@@ -377,7 +378,7 @@ static uint32_t outcome_of(int rc)
 
 static bool run(scan_state *state, scan_step step, const char *name, uint64_t size)
 {
-    int64_t left = state->deadline - yara_now();
+    int64_t left = state->deadline - cli_now_ms();
     int rc = left > 0 ? set_variable(YARA_SECTION, name) : ERROR_SCAN_TIMEOUT;
 
     state->step = step;
@@ -410,7 +411,7 @@ void yara_scan(const yara_question *question, yara_hit_fn *each, void *user, yar
                          .each = each,
                          .user = user,
                          .end = end,
-                         .deadline = yara_now() + question->ask.milliseconds };
+                         .deadline = cli_now_ms() + question->ask.milliseconds };
     int rc = set_variables(question);
 
     *end = (yara_end){ .outcome = outcome_of(rc), .code = (uint32_t)rc };
