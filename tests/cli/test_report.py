@@ -65,7 +65,8 @@ class Page:
 
     def take_p(self, r):
         s = self.strings
-        self.files[-1]["pieces"].append({"path": s[r[0]], "kind": s[r[1]], "arch": s[r[2]], "stored": r[3], "size": r[4], "compression": s[r[5]], "offset": r[6], "producer": s[r[7]], "errors": r[8], "warnings": r[9], "archive": r[10] if len(r) > 10 else None, "kernels": [], "sections": {}})
+        assert r[10] in (0, 1), r
+        self.files[-1]["pieces"].append({"nested": r[10] == 1, "path": s[r[0]], "kind": s[r[1]], "arch": s[r[2]], "stored": r[3], "size": r[4], "compression": s[r[5]], "offset": r[6], "producer": s[r[7]], "errors": r[8], "warnings": r[9], "archive": r[11] if len(r) > 11 else None, "kernels": [], "sections": {}})
 
     def take_k(self, r):
         for name, code, registers, stack, shared, local, barriers in zip(*[iter(r)] * 7):
@@ -191,7 +192,8 @@ def no_byte_is_counted_twice():
         page = report(path, rc=cuvet("scan", path).rc)
         for f in page.files:
             stored, size = (sum(c[at] for c in f["codes"]) for at in (3, 4))
-            outer = [p for p in f["pieces"] if p["path"].count("fatbin[") < 2]
+            outer = [p for p in f["pieces"] if not p["nested"]]
+            equal(outer, [p for p in f["pieces"] if p["path"].count("fatbin[") < 2], path)
             equal((stored, size), (sum(p["stored"] for p in outer), sum(p["size"] for p in outer)), path)
             equal(sum(c[2] for c in f["codes"]), len(f["pieces"]), path)
             assert stored <= os.path.getsize(path), path
