@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads and writes that are whole or have failed: what the kernel does in pieces, or was interrupted at, goes
- * on; and how long they may take. For the command and its processes; in a header, because libcuvet-worker and the fuzz targets have no
- * object in common with them. */
+ * on; and how long they may take. For the command and its processes; in a header, because libcuvet-worker and
+ * the fuzz targets have no object in common with them. */
 #ifndef CLI_WHOLE_H
 #define CLI_WHOLE_H
 
