@@ -5,33 +5,15 @@
   bench/cache.py --build build [--pairs N] FILE...
 
 Processor time is that of all processes, those that go on for a moment after the command included. The figures are in
-docs/evidence/bench.md. Exit code 1 when an output with the cache is another one.
+docs/evidence/bench.md. Exit code 1 when an output with the cache, the first one included, is another one.
 """
 import argparse
-import ctypes
 import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-PR_SET_CHILD_SUBREAPER = 36
-
-
-def run(argv):
-    """(seconds of the clock, seconds of processors, output)"""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(argv, stdout=subprocess.PIPE, check=False)
-    clock = time.monotonic() - begun
-    while True:
-        try:
-            os.wait()
-        except ChildProcessError:
-            break
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, (done.returncode, done.stdout)
+import processes
 
 
 def main():
@@ -43,17 +25,18 @@ def main():
     cuvet, same = os.path.join(args.build, "cuvet"), True
     if not args.files:
         sys.exit("cache: no file; BENCH_ARGS names large ones")
-    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    if not processes.adopt():
         sys.exit("cache: processes that go on cannot be waited for here")
     print("%-48s %8s %8s %8s %8s" % ("file", "scan, s", "first, s", "kept, s", "ratio"))
     for path in args.files:
         with tempfile.TemporaryDirectory() as folder:
             kept = [cuvet, "scan", "--cache", os.path.join(folder, "verdicts.db"), path]
-            first = run(kept)
-            pairs = [(run([cuvet, "scan", path]), run(kept)) for _ in range(args.pairs)]
-        same = same and all(a[2] == b[2] for a, b in pairs)
-        print("%-48s %8.2f %8.2f %8.2f %8.1f" % (os.path.basename(path)[:48], statistics.median(a[1] for a, _ in pairs), first[1],
-                                                 statistics.median(b[1] for _, b in pairs), statistics.median(a[1] / b[1] for a, b in pairs)))
+            first = processes.cost(kept)
+            pairs = [(processes.cost([cuvet, "scan", path]), processes.cost(kept)) for _ in range(args.pairs)]
+        same = same and all(plain.answer == cached.answer == first.answer for plain, cached in pairs)
+        print("%-48s %8.2f %8.2f %8.2f %8.1f" % (
+            os.path.basename(path)[:48], statistics.median(plain.cpu for plain, _ in pairs), first.cpu,
+            statistics.median(cached.cpu for _, cached in pairs), statistics.median(plain.cpu / cached.cpu for plain, cached in pairs)))
     return 0 if same else 1
 
 

@@ -7,7 +7,6 @@ system) unless the line says wall. Files: CUVET_BENCH_FILES (separated by ':'), 
 installation that nvcc belongs to, else only the bundled samples, and then it says so loudly.
 """
 import argparse
-import ctypes
 import glob
 import json
 import os
@@ -21,9 +20,10 @@ import tempfile
 import time
 import zipfile
 
+import processes
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MIB = 1 << 20
-PR_SET_CHILD_SUBREAPER = 36
 HEADER = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 
 
@@ -159,25 +159,12 @@ def bench_plain(t, b, tmp, n):
         shutil.rmtree(top)
 
 
-def with_all(argv):
-    """Cpu seconds of a process and all that it started, those that it did not wait for included."""
-    start = os.times()
-    subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False)
-    try:
-        while True:
-            os.wait()  # they are ours now
-    except ChildProcessError:
-        pass
-    end = os.times()
-    return end.children_user + end.children_system - start.children_user - start.children_system
-
-
 def bench_package(t, b, f, tmp, n):
     """A file in a wheel, against unpacking it with unzip and scanning the folder."""
     if not shutil.which("unzip"):
         print("NOTE: packages are NOT measured: no unzip", flush=True)
         return
-    if not os.path.exists(os.path.join(b, "cuvet-package")) or ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+    if not os.path.exists(os.path.join(b, "cuvet-package")) or not processes.adopt():
         print("NOTE: packages are NOT measured: no cuvet-package, or nobody can wait for all that it starts", flush=True)
         return
     cuvet, wheel, out = os.path.join(b, "cuvet"), os.path.join(tmp, "bench.whl"), os.path.join(tmp, "unpacked")
@@ -185,8 +172,8 @@ def bench_package(t, b, f, tmp, n):
         z.write(f, "lib/" + os.path.basename(f))
     whole, apart = [], []
     for _ in range(n):
-        whole.append(with_all([cuvet, "scan", wheel]))
-        apart.append(with_all(["unzip", "-q", wheel, "-d", out]) + with_all([cuvet, "scan", "-r", out]))
+        whole.append(processes.cost([cuvet, "scan", wheel]).cpu)
+        apart.append(processes.cost(["unzip", "-q", wheel, "-d", out]).cpu + processes.cost([cuvet, "scan", "-r", out]).cpu)
         shutil.rmtree(out)
     ratio = statistics.median(w / a for w, a in zip(whole, apart))
     t.add(os.path.basename(f), "scan in a wheel / unzip + scan", ratio, "x", "<= 1.10", ratio <= 1.1,

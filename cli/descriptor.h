@@ -30,19 +30,26 @@ static inline bool cli_wait_for_room(unsigned *tries)
     return true;
 }
 
+/** What goes with a message is this descriptor; -1: nothing. @param beside lives as long as the message */
+static inline void cli_put_beside(struct msghdr *msg, cli_beside *beside, int descriptor)
+{
+    *beside = (cli_beside){ .bytes = { 0 } };
+    if (descriptor < 0)
+        return;
+    msg->msg_control = beside;
+    msg->msg_controllen = sizeof(beside->bytes);
+    beside->head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(&beside->head), &descriptor, sizeof(descriptor));
+}
+
 /** Send it, with this descriptor; -1: without. @return as sendmsg() */
 static inline ssize_t cli_send_with(int socket, struct msghdr *msg, int descriptor)
 {
-    cli_beside beside = { .bytes = { 0 } };
+    cli_beside beside;
     unsigned tries = 0;
     ssize_t got;
 
-    if (descriptor >= 0) {
-        msg->msg_control = &beside;
-        msg->msg_controllen = sizeof(beside.bytes);
-        beside.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-        memcpy(CMSG_DATA(&beside.head), &descriptor, sizeof(descriptor));
-    }
+    cli_put_beside(msg, &beside, descriptor);
     do
         got = sendmsg(socket, msg, MSG_NOSIGNAL);
     while (got < 0 && cli_wait_for_room(&tries));

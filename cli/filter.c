@@ -13,7 +13,8 @@ _Static_assert(MOST_CODE <= CLI_FILTER_MOST, "CLI_FILTER_MOST is too small");
 
 static unsigned shape_of(const cli_cage *cage)
 {
-    return (cage->threads > 1 ? FILTER_THREADS : 0u) | (cage->broker >= 0 ? FILTER_BROKER : 0u) |
+    return (cage->threads > 1 ? FILTER_THREADS : 0u) |
+           (cage->broker >= 0 || cage->helper >= 0 ? FILTER_ANSWERS : 0u) |
            (cage->channel >= 0 ? FILTER_CHANNEL : 0u) | (cage->porter >= 0 ? FILTER_PORTER : 0u);
 }
 

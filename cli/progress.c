@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "session.h"
+#include "whole.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STEP_MS 100
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
-                                                      : 0;
-}
 
 void cli_progress_begin(cli_session *session)
 {
@@ -26,7 +18,7 @@ void cli_progress_begin(cli_session *session)
     session->progress.on =
         !session->args->set[CLI_O_NO_PROGRESS] && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
     if (session->progress.on && session->progress.at == 0)
-        session->progress.at = now_ms();
+        session->progress.at = cli_now_ms();
 }
 
 void cli_progress_step(cli_session *session, uint64_t at)
@@ -36,7 +28,7 @@ void cli_progress_step(cli_session *session, uint64_t at)
 
     if (!session->progress.on)
         return;
-    now = now_ms();
+    now = cli_now_ms();
     if (now - session->progress.at < STEP_MS)
         return;
     session->progress.at = now;

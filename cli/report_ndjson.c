@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 #include "sandbox.h"
+#include "whole.h"
 #include "yara/yara.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 /* Whoever reads along sees a line this soon after it was printed if the next one takes no longer: each flush
  * is a system call, which costs more than the line. */
@@ -25,17 +25,9 @@ json_t *cli_json_begin(const char *type, const char *file)
 static cli_record record;
 static int64_t flushed; /* milliseconds */
 
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
-                                                      : 0;
-}
-
 static void put(bool flush)
 {
-    int64_t now = now_ms();
+    int64_t now = cli_now_ms();
 
     cli_record_put(&record, stdout);
     if (!flush && now - flushed < FLUSH_MS)

@@ -277,11 +277,8 @@ static void add_result(cli_sarif_report *report, const cli_session *session, con
 /* What a package has, and nobody can unpack. */
 static void add_malformed(cli_sarif_report *report, const cli_session *session, const char *why)
 {
-    json_t *object;
+    json_t *object = json_object();
 
-    if (!sarif_has_room(report, false))
-        return;
-    object = json_object();
     cli_json_set(object, "ruleId", json_string("package/malformed"));
     cli_json_set(object, "ruleIndex", json_integer((json_int_t)malformed_rule(report)));
     cli_json_set(object, "level", json_string("error"));
@@ -340,49 +337,52 @@ static void end_package(cli_sarif_report *report, const cli_input *in)
     cli_json_set(artifact, "properties", json_pack("{s:o}", "entries", cli_json_u64(in->entries)));
 }
 
-/* Why a file was not looked into. @return false: it is counted instead */
+/* Is there room for why a file was not looked into? @return false: it is counted instead */
 static bool has_room_to_say(cli_sarif_report *report, const cli_result *res)
 {
-    if (!res->why)
+    if (res->verdict == CUVET_V_MALFORMED)
+        return sarif_has_room(report, false);
+    if (json_array_size(report->notifications) < SARIF_MOST_NOTIFICATIONS)
         return true;
-    if (res->verdict == CUVET_V_MALFORMED && json_array_size(report->results) >= SARIF_MOST_RESULTS) {
-        report->left_out++;
-        return false;
-    }
-    if (res->verdict != CUVET_V_MALFORMED &&
-        json_array_size(report->notifications) >= SARIF_MOST_NOTIFICATIONS) {
-        report->unnotified++;
-        return false;
-    }
-    return true;
+    report->unnotified++;
+    return false;
+}
+
+static void say_why(cli_sarif_report *report, const cli_session *session, const cli_result *res)
+{
+    if (res->verdict == CUVET_V_MALFORMED)
+        add_malformed(report, session, res->why);
+    else
+        add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
+                         sarif_location(report, session, "", UINT64_MAX, 0));
 }
 
 static void on_end(void *user, const cli_session *session, const cli_result *res)
 {
     cli_sarif_report *report = user;
     const cuvet_summary *summary = &res->sum;
+    bool has_nothing = summary->members + summary->images == 0 && !report->has_artifact, says;
 
     if (session->in->what == CLI_PACKAGE) { /* its entries are artifacts of their own */
         end_package(report, session->in);
         return;
     }
     /* Of most entries of a package there is nothing to say, and of very many the same. */
-    if (summary->members + summary->images == 0 && !report->has_artifact &&
-        (res->verdict == CUVET_V_CLEAN || !has_room_to_say(report, res)))
+    if (has_nothing && res->verdict == CUVET_V_CLEAN)
+        return;
+    says = res->why && has_room_to_say(report, res);
+    if (has_nothing && res->why && !says)
         return;
     sarif_need_artifact(report, session);
     if (session->in->what != CLI_ENTRY || *sarif_inner(session->in->name, true))
         cli_json_set(json_array_get(report->artifacts, report->file_artifact), "properties",
                      summary_of(session->in, res));
+    if (says) /* first, as long as there is room for it */
+        say_why(report, session, res);
     for (size_t i = 0; i < report->n_groups; i++)
         add_result(report, session, &report->group[i]);
     sarif_add_hits(report, session);
     forget_groups(report);
-    if (res->why && res->verdict == CUVET_V_MALFORMED)
-        add_malformed(report, session, res->why);
-    else if (res->why && has_room_to_say(report, res))
-        add_notification(report, res->verdict == CUVET_V_UNSUPPORTED ? "warning" : "error", res->why,
-                         sarif_location(report, session, "", UINT64_MAX, 0));
 }
 
 const cli_sink cli_sarif_sink = { .begin = begin_file,

@@ -187,7 +187,7 @@ static uint64_t descriptors(const cli_cage *cage)
     int next = STDIN_FILENO;
 
     if (more == 0)
-        return cage->broker >= 0
+        return cage->broker >= 0 || cage->helper >= 0
                    ? 1
                    : 0; /* poll() does not look at more than that; the first is standard input */
     for (uint64_t i = 0; i < more; i++) {

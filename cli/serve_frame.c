@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "descriptor.h"
 #include "serve.h"
+#include "whole.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { FOR_EVER = -1 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now = { 0 };
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* is always there */
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Until there is something to read, or room to write; the socket's end counts as both. false: it took too
- * long. */
-static bool wait_until_ready(int fd, short events, int64_t end)
-{
-    struct pollfd ready = { .fd = fd, .events = events };
-
-    for (;;) {
-        int64_t left = end == FOR_EVER ? FOR_EVER : end - now_ms();
-        int count;
-
-        if (end != FOR_EVER && left <= 0)
-            return false;
-        count = poll(&ready, 1, (int)left);
-        if (count > 0)
-            return true;
-        if (count < 0 && errno != EINTR)
-            return false;
-    }
-}
 
 size_t serve_length(const uint8_t head[SERVE_HEAD])
 {
@@ -89,7 +58,7 @@ static bool receive_bytes(int fd, int64_t end, serve_frame *frame, void *to, siz
         };
         ssize_t got;
 
-        if (!wait_until_ready(fd, POLLIN, end))
+        if (!cli_wait_until(fd, POLLIN, end))
             return false;
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -116,9 +85,9 @@ bool serve_receive(const serve_peer *peer, bool may_wait, serve_frame *frame)
     int64_t end;
 
     *frame = (serve_frame){ .text = NULL };
-    if (may_wait && !wait_until_ready(peer->fd, POLLIN, FOR_EVER))
+    if (may_wait && !cli_wait_until(peer->fd, POLLIN, CLI_WITHOUT_END))
         return false;
-    end = now_ms() + peer->stall_ms;
+    end = cli_now_ms() + peer->stall_ms;
     if (receive_bytes(peer->fd, end, frame, head, sizeof(head))) {
         frame->size = serve_length(head);
         frame->text = frame->size > 0 ? malloc(frame->size) : NULL;
@@ -131,32 +100,24 @@ bool serve_receive(const serve_peer *peer, bool may_wait, serve_frame *frame)
 
 static bool send_bytes(const serve_peer *peer, char *bytes, size_t size, int file)
 {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { .bytes = { 0 } };
-    bool with_file = file >= 0;
-    int64_t end = now_ms() + peer->stall_ms;
+    cli_beside beside;
+    int64_t end = cli_now_ms() + peer->stall_ms;
     unsigned tries = 0;
 
-    control.head = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-    memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
     while (size > 0) {
         struct iovec piece = { bytes, size };
-        struct msghdr message = { .msg_iov = &piece,
-                                  .msg_iovlen = 1,
-                                  .msg_control = with_file ? &control : NULL,
-                                  .msg_controllen = with_file ? sizeof(control.bytes) : 0 };
+        struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
         ssize_t put;
 
-        if (!wait_until_ready(peer->fd, POLLOUT, end))
+        if (!cli_wait_until(peer->fd, POLLOUT, end))
             return false;
+        cli_put_beside(&message, &beside, file);
         put = sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (put < 0 && (errno == EAGAIN || cli_wait_for_room(&tries)))
             continue;
         if (put <= 0)
             return false;
-        with_file = false;
+        file = -1; /* it went with the first bytes */
         bytes += put;
         size -= (size_t)put;
     }

@@ -2,7 +2,7 @@
 #
 # tests/cli/parts/: Check binaries that are linked with single objects of the command.
 
-PARTS := broker filter pool porter record worker yara
+PARTS := broker filter pool porter record whole worker yara
 $(foreach d,$(PARTS),$(BUILD)/obj/tests/cli/parts/$(d)/%.o): TEST_CFLAGS += -Icli $(CLI_DEP_CFLAGS)
 
 # $(1) name, $(2) objects of the command, $(3) libraries
@@ -13,6 +13,7 @@ $(eval $(call part_rule,filter,filter filter/rules))
 $(eval $(call part_rule,pool,pool))
 $(eval $(call part_rule,porter,porter porter_serve frames sandbox filter))
 $(eval $(call part_rule,record,record escape))
+$(eval $(call part_rule,whole))
 $(eval $(call part_rule,worker,sandbox filter,$(BUILD)/libcuvet-worker.a))
 $(eval $(call part_rule,yara,yara/wire))
 

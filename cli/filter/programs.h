@@ -10,7 +10,7 @@
 /* A shape is a sum of these. */
 enum {
     FILTER_THREADS = 1 << 0, /* threads may be started */
-    FILTER_BROKER = 1 << 1,  /* and waited for answers */
+    FILTER_ANSWERS = 1 << 1, /* answers of another process may be waited for */
     FILTER_CHANNEL = 1 << 2, /* descriptors may be received through a socket */
     FILTER_PORTER = 1 << 3,  /* and through another one, which says what became of files */
     FILTER_SHAPES = 1 << 4

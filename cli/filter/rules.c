@@ -139,7 +139,7 @@ static bool rule_sockets(scmp_filter_ctx filter, unsigned shape, const uint32_t 
         ok = rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_CHANNEL]));
     if (shape & FILTER_PORTER)
         ok = rule1(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), FD_IS(0, number[FILTER_N_PORTER])) && ok;
-    if (shape & FILTER_BROKER)
+    if (shape & FILTER_ANSWERS)
         ok = rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(poll), 0, NULL) &&
              rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(ppoll), 0, NULL) && ok;
     return ok;

@@ -27,6 +27,7 @@ const piece = {
     by: [],
     errors: [],
     warnings: [],
+    nested: [],
     ar: [],
     first: [],
     n: 0
@@ -161,7 +162,8 @@ const TAKE = {
         p.by.push(r[8]);
         p.errors.push(r[9]);
         p.warnings.push(r[10]);
-        p.ar.push(r.length > 11 ? r[11] : "");
+        p.nested.push(r[11]);
+        p.ar.push(r.length > 12 ? r[12] : "");
         p.first.push(kernel.n);
         s.file.to = ++p.n;
     },

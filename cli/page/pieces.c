@@ -213,6 +213,7 @@ static void put_piece(page_doc *page, const cuvet_item *item, const char *arch)
     cli_record_u64(record, NULL, maker);
     cli_record_u64(record, NULL, item->errors);
     cli_record_u64(record, NULL, item->warnings);
+    cli_record_u64(record, NULL, is_nested(item));
     if (item->ar_name)
         cli_record_cut(record, NULL, item->ar_name, item->ar_name_len, CLI_MEMBER_CAP);
     page_close(page, PAGE_PIECES);

@@ -44,8 +44,6 @@ function kernelNodes(i, code, kind) {
         });
     return out;
 }
-/* In a container that is a piece itself: its bytes are those of that piece. */
-const isNested = (i) => S[piece.path[i]].split("fatbin[").length > 2;
 function pieceNode(i, code) {
     const kind = S[piece.kind[i]], n = piece.first[i + 1] - piece.first[i];
     return {
@@ -84,7 +82,8 @@ function fileNode(f, name) {
                     code,
                     kind: list[0].kind,
                     kids() {
-                        const kids = mine.filter((i) => !isNested(i)).map((i) => pieceNode(i, code));
+                        /* The bytes of a nested one are those of the piece that it lies in. */
+                        const kids = mine.filter((i) => !piece.nested[i]).map((i) => pieceNode(i, code));
                         if (mine.length < n)
                             kids.push({
                                 name: many(n - mine.length, "more piece"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "../descriptor.h"
+#include "../whole.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -24,10 +25,7 @@ enum {
 
 uint64_t worker_now(void)
 {
-    struct timespec now = { 0 };
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* is always there */
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)cli_now_ms();
 }
 
 static uint64_t cpu_used(const worker_slot *slot)

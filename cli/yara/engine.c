@@ -4,6 +4,7 @@
  * without a name. So what needs no name is told once, for the piece. */
 #include "engine.h"
 
+#include "../whole.h"
 #include "library.h"
 
 #include <stdlib.h>
@@ -73,25 +74,49 @@ static bool refuse_code(yara_hello *hello, const char *what, int code)
 }
 
 /* Of a text libyara's 'matches' sees the first 4096 bytes, without a word: who wants to hide a kernel lets
- * others go before it. */
-static void warn_of_matches(const char *text, yara_hello *hello)
-{
-    static const char WORD[] = "kernels", BLANKS[] = " \t\r\n", AFTER[] = "matches";
+ * others go before it. These may be longer; the others never are. */
+static const struct {
+    const char *name, *advice;
+} LONG[] = {
+    { "kernels", " of all names; a string sees each name: in the section .strtab, and in PTX" },
+    { YARA_SECTION, "; 'contains' and 'endswith' see all of it" },
+    { "filename", "; 'contains' and 'endswith' see all of it" },
+};
 
-    for (const char *at = strstr(text, WORD); at; at = strstr(at + 1, WORD)) {
-        const char *next = at + strlen(WORD);
-        int line = 1;
+static bool is_in_name(char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' ||
+           ch == '.'; /* of a module */
+}
+
+/* @return where it says "NAME matches", NULL: nowhere */
+static const char *find_matches(const char *text, const char *name)
+{
+    static const char BLANKS[] = " \t\r\n", AFTER[] = "matches";
+
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
+        const char *next = at + strlen(name);
 
         next += strspn(next, BLANKS);
-        if (strncmp(next, AFTER, strlen(AFTER)) != 0)
-            continue;
-        for (const char *before = text; before < at; before++)
+        if ((at == text || !is_in_name(at[-1])) && strncmp(next, AFTER, strlen(AFTER)) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static void warn_of_matches(const char *text, yara_hello *hello)
+{
+    for (size_t i = 0; i < sizeof(LONG) / sizeof(LONG[0]); i++) {
+        const char *at = find_matches(text, LONG[i].name);
+        char warning[YARA_TEXT_CAP];
+        int line = 1;
+
+        for (const char *before = text; at && before < at; before++)
             line += *before == '\n';
-        add_remark(
-            hello, line, true,
-            "'kernels matches' sees the first 4096 bytes of all names; a string sees each name: in the "
-            "section .strtab, and in PTX");
-        return;
+        snprintf(warning, sizeof(warning), "'%s matches' sees the first 4096 bytes%s", LONG[i].name,
+                 LONG[i].advice);
+        if (at)
+            add_remark(hello, line, true, warning);
     }
 }
 
@@ -377,7 +402,7 @@ static uint32_t outcome_of(int rc)
 
 static bool run(scan_state *state, scan_step step, const char *name, uint64_t size)
 {
-    int64_t left = state->deadline - yara_now();
+    int64_t left = state->deadline - cli_now_ms();
     int rc = left > 0 ? set_variable(YARA_SECTION, name) : ERROR_SCAN_TIMEOUT;
 
     state->step = step;
@@ -410,7 +435,7 @@ void yara_scan(const yara_question *question, yara_hit_fn *each, void *user, yar
                          .each = each,
                          .user = user,
                          .end = end,
-                         .deadline = yara_now() + question->ask.milliseconds };
+                         .deadline = cli_now_ms() + question->ask.milliseconds };
     int rc = set_variables(question);
 
     *end = (yara_end){ .outcome = outcome_of(rc), .code = (uint32_t)rc };

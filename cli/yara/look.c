@@ -2,6 +2,7 @@
 /* Shows each piece to the rules, and hands on what they say. */
 #include "yara.h"
 
+#include "../whole.h"
 #include "process.h"
 #include "question.h"
 
@@ -167,7 +168,7 @@ static bool send_question(const asking *about)
     };
 
     for (size_t i = 0; i < sizeof(PART) / sizeof(PART[0]); i++)
-        if (!yara_process_write(about->yara->fd, PART[i].bytes, PART[i].size, about->until))
+        if (!cli_write_until(about->yara->fd, PART[i].bytes, PART[i].size, about->until))
             return false;
     return true;
 }
@@ -182,16 +183,16 @@ static bool take_answer(const asking *about)
     yara_end end;
 
     for (uint32_t count = 0;; count++) {
-        if (!yara_process_read(yara->fd, &mark, sizeof(mark), about->until))
+        if (!cli_read_until(yara->fd, &mark, sizeof(mark), about->until))
             return false;
         if (mark != YARA_IS_HIT || count == YARA_HITS_PIECE)
             break;
-        if (!yara_process_read(yara->fd, &hit, sizeof(hit), about->until) || !yara_hit_ok(&hit, &about->ask))
+        if (!cli_read_until(yara->fd, &hit, sizeof(hit), about->until) || !yara_hit_ok(&hit, &about->ask))
             return false;
         said[hit.severity]++;
         told += tell_hit(about, &hit);
     }
-    if (mark != YARA_IS_END || !yara_process_read(yara->fd, &end, sizeof(end), about->until) ||
+    if (mark != YARA_IS_END || !cli_read_until(yara->fd, &end, sizeof(end), about->until) ||
         !yara_end_ok(&end, said))
         return false;
     judge_end(yara, &end);
@@ -203,7 +204,7 @@ static bool take_answer(const asking *about)
 static void ask(cli_yara *yara, const cli_session *session, const cuvet_item *item, const yara_parts *parts,
                 const cli_inside *inside)
 {
-    int64_t begin = yara_now();
+    int64_t begin = cli_now_ms();
     const asking about = { .yara = yara,
                            .session = session,
                            .item = item,
@@ -221,7 +222,7 @@ static void ask(cli_yara *yara, const cli_session *session, const cuvet_item *it
         lose(yara);
         return;
     }
-    yara->left_ms -= yara_now() - begin;
+    yara->left_ms -= cli_now_ms() - begin;
     yara->left_ms = yara->left_ms > 0 ? yara->left_ms : 0;
 }
 

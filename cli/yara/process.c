@@ -221,48 +221,7 @@ static int judge_hello(const char *path, yara_hello *hello)
 
 int64_t yara_process_until(int64_t milliseconds)
 {
-    return yara_now() + milliseconds + GRACE;
-}
-
-/* Nobody waits any longer than that, also where a byte comes now and then. */
-static bool goes_on(ssize_t done, int64_t until)
-{
-    if (done == 0 || (done < 0 && errno != EINTR && errno != EAGAIN))
-        return false;
-    if (yara_now() <= until)
-        return true;
-    errno = ETIMEDOUT;
-    return false;
-}
-
-bool yara_process_read(int fd, void *out, uint64_t size, int64_t until)
-{
-    uint8_t *at = out;
-
-    while (size > 0) {
-        ssize_t got = read(fd, at, (size_t)size);
-
-        if (!goes_on(got, until))
-            return false;
-        at += got > 0 ? got : 0;
-        size -= got > 0 ? (uint64_t)got : 0;
-    }
-    return true;
-}
-
-bool yara_process_write(int fd, const void *bytes, uint64_t size, int64_t until)
-{
-    const uint8_t *at = bytes;
-
-    while (size > 0) {
-        ssize_t put = write(fd, at, (size_t)size);
-
-        if (!goes_on(put, until))
-            return false;
-        at += put > 0 ? put : 0;
-        size -= put > 0 ? (uint64_t)put : 0;
-    }
-    return true;
+    return cli_now_ms() + milliseconds + GRACE;
 }
 
 static int await_hello(const char *path, int fd, uint32_t seconds)
@@ -270,7 +229,7 @@ static int await_hello(const char *path, int fd, uint32_t seconds)
     static yara_hello hello;
 
     errno = 0;
-    if (yara_process_read(fd, &hello, sizeof(hello), yara_process_until((int64_t)seconds * 1000)))
+    if (cli_read_until(fd, &hello, sizeof(hello), yara_process_until((int64_t)seconds * 1000)))
         return judge_hello(path, &hello);
     return errno == ETIMEDOUT
                ? fail(path, "reading these rules takes too long (--yara-timeout); nothing was scanned",
@@ -280,7 +239,6 @@ static int await_hello(const char *path, int fd, uint32_t seconds)
 
 static int start_process(const cli_args *args, int *fd)
 {
-    const struct timeval tick = { .tv_sec = 1 }; /* after which the clock is looked at: goes_on() */
     pid_t self = getpid(), pid;
     int end[2];
 
@@ -296,8 +254,7 @@ static int start_process(const cli_args *args, int *fd)
         (void)close(end[0]);
         return fail("--yara", strerror(errno), CLI_X_IO);
     }
-    (void)setsockopt(end[0], SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof(tick)); /* these cannot fail */
-    (void)setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &tick, sizeof(tick));
+    (void)fcntl(end[0], F_SETFL, O_NONBLOCK); /* cannot fail: the other end is open by itself, and waits */
     *fd = end[0];
     return CLI_X_CLEAN;
 }

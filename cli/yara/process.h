@@ -8,14 +8,11 @@
 #include "wire.h"
 
 /** Start it with the rules of a file, and wait until it has taken them. *fd becomes what cli_needs.helper
- * wants to know. @param seconds that it may take, and later for the pieces of a file
+ * wants to know; it does not block. @param seconds that it may take, and later for the pieces of a file
  *  @return CLI_X_CLEAN, or the exit code; it was said */
 int yara_process_start(const cli_args *args, uint32_t seconds, int *fd);
 /** When nobody waits any more for what may take so long. */
 int64_t yara_process_until(int64_t milliseconds);
-/** All of it, from and to that descriptor, until then. @return false: errno is ETIMEDOUT if it took longer */
-bool yara_process_read(int fd, void *out, uint64_t size, int64_t until);
-bool yara_process_write(int fd, const void *bytes, uint64_t size, int64_t until);
 /** Does a word stand anywhere in the rules? Compiled ones have the names of their variables, too. */
 bool yara_rules_have(const char *word);
 void yara_rules_forget(void);

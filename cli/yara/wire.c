@@ -2,7 +2,6 @@
 #include "wire.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Of numbers, hits are counted by whoever adds them up: no sum of these wraps. */
 #define COUNT_MOST (UINT64_C(1) << 40)
@@ -44,7 +43,7 @@ bool yara_ask_size(const yara_ask *ask, uint64_t *size)
 {
     uint64_t most = (uint64_t)ask->n_sections * sizeof(yara_section) + ask->texts + ask->names;
 
-    if (ask->size > SIZE_MAX - most)
+    if (most > SIZE_MAX || ask->size > SIZE_MAX - most) /* the former where a size has 32 bits */
         return false;
     *size = most + ask->size;
     return true;
@@ -126,12 +125,4 @@ bool yara_end_ok(const yara_end *end, const uint64_t said[3])
     for (size_t i = 0; i < 3; i++)
         good = good && end->hits[i] >= said[i] && end->hits[i] <= COUNT_MOST;
     return good;
-}
-
-int64_t yara_now(void)
-{
-    struct timespec time;
-
-    return clock_gettime(CLOCK_MONOTONIC, &time) == 0 ? (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000
-                                                      : 0;
 }

@@ -141,7 +141,4 @@ bool yara_hello_ok(yara_hello *hello);
 bool yara_hit_ok(yara_hit *hit, const yara_ask *ask);
 bool yara_end_ok(const yara_end *end, const uint64_t said[3]);
 
-/** Milliseconds, of a clock that goes on. */
-int64_t yara_now(void);
-
 #endif

@@ -157,6 +157,12 @@ def matches_sees_the_beginning():
     needed()
     r = cuvet("scan", "--yara", rules("rule x { condition: arch matches /a/\n and kernels\n matches /b/ }"), PTX)
     equal((r.rc, r.err.count("warning"), "line 2: warning: 'kernels matches' sees the first 4096 bytes" in r.err), (CLEAN, 1, True), r.err)
+    r = cuvet("scan", "--yara", rules("rule x { condition: false and (filename matches /a/ or section\nmatches /b/ or section matches /c/ or kernels matches /d/) }"), PTX)
+    said = sorted(line.split("'")[1] for line in r.err.splitlines() if ": warning: " in line and " sees the first 4096 bytes" in line)
+    equal((r.rc, said), (CLEAN, ["filename matches", "kernels matches", "section matches"]), r.err)
+    # What is never so long, and what only ends with such a name.
+    r = cuvet("scan", "--yara", rules('rule x { condition: path matches /never/ and kind matches /b/ } rule y { strings: $a = "my_section matches" condition: $a }'), PTX)
+    equal((r.rc, r.err), (CLEAN, ""))
     hidden = write(ptx(["k%05d_%s" % (i, "x" * 80) for i in range(500)] + ["_Z13ethash_searchPi"]), "x.ptx")
     found, _, r = hits(CONTRIB, hidden)
     equal(([o["rule"] for o in found], r.err), (["YARA:miner_kernel"], ""))

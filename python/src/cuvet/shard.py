@@ -17,7 +17,6 @@ import contextlib
 import hashlib
 import importlib
 import json
-import math
 import os
 import re
 import secrets
@@ -947,7 +946,7 @@ def _positive(text: str) -> int:
 
 def _seconds(text: str) -> float:
     with contextlib.suppress(ValueError):
-        if 0 < float(text) <= threading.TIMEOUT_MAX and math.isfinite(float(text)):
+        if 0 < float(text) <= threading.TIMEOUT_MAX:  # not so for inf and nan
             return float(text)
     raise argparse.ArgumentTypeError("a number of seconds above 0")
 

@@ -24,7 +24,8 @@ static cli_cage cage_of(unsigned shape, const filter_numbers *numbers)
 {
     return (cli_cage){ .porter = shape & FILTER_PORTER ? numbers->porter : -1,
                        .channel = shape & FILTER_CHANNEL ? numbers->channel : -1,
-                       .broker = shape & FILTER_BROKER ? 77 : -1,
+                       .broker = shape & FILTER_ANSWERS ? 77 : -1,
+                       .helper = -1,
                        .threads = shape & FILTER_THREADS ? 4 : 1 };
 }
 
@@ -169,6 +170,23 @@ START_TEST(numbers_in_any_order)
 }
 END_TEST
 
+/* Whoever is asked may take longer than anybody waits. */
+START_TEST(answers_are_waited_for)
+{
+    struct sock_filter code[CLI_FILTER_MOST];
+    const cli_cage cages[] = { { CLI_CAGE_NOTHING },
+                               { .porter = -1, .channel = -1, .broker = -1, .helper = 4 },
+                               { .porter = -1, .channel = -1, .broker = 4, .helper = -1 } };
+
+    for (size_t i = 0; i < sizeof(cages) / sizeof(cages[0]); i++) {
+        size_t count = cli_filter_program(&cages[i], code);
+        struct seccomp_data data = { .nr = SYS_ppoll, .arch = arch_of(code) };
+
+        ck_assert_int_eq(decide(code, count, &data) == SECCOMP_RET_ALLOW, i > 0);
+    }
+}
+END_TEST
+
 START_TEST(other_architectures_are_death)
 {
     struct sock_filter code[CLI_FILTER_MOST];
@@ -201,6 +219,7 @@ Suite *suite_filter(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, the_program_is_that_of_libseccomp);
     tcase_add_test(tcase, numbers_in_any_order);
+    tcase_add_test(tcase, answers_are_waited_for);
     tcase_add_test(tcase, other_architectures_are_death);
     suite_add_tcase(suite, tcase);
     return suite;

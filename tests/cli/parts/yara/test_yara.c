@@ -160,10 +160,13 @@ START_TEST(questions)
     BAD(block.section[1].off = 6);
     BAD(block.section[1].off = UINT64_MAX);
     BAD(block.section[1].size = 1);
-    ask = (yara_ask){ .size = UINT64_MAX };
-    ck_assert(yara_ask_size(&ask, &size));
+    ask = (yara_ask){ .size = SIZE_MAX };
+    ck_assert(yara_ask_size(&ask, &size) && size == SIZE_MAX);
     ask.names = 1;
     ck_assert(!yara_ask_size(&ask, &size));
+    /* What comes before the bytes alone may be more than a size of 32 bits. */
+    ask = (yara_ask){ .texts = UINT32_MAX, .names = UINT32_MAX, .size = 1 };
+    ck_assert(yara_ask_size(&ask, &size) == (SIZE_MAX > UINT32_MAX));
     ask =
         (yara_ask){ .n_sections = UINT32_MAX, .texts = UINT32_MAX, .names = UINT32_MAX, .size = UINT64_MAX };
     ck_assert(!yara_ask_size(&ask, &size));
