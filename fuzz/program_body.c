@@ -6,6 +6,14 @@
 #include <string.h>
 
 #include "format/elf/names.h"
+#include "format/tlv/attr.h"
+
+const uint8_t fz_trait_code[MD_TRAITS] = {
+    [MD_BARRIERS] = CV_ATTR_NUM_BARRIERS,     [MD_MBARRIERS] = CV_ATTR_NUM_MBARRIERS,
+    [MD_SYNC_STACK] = CV_ATTR_CRS_STACK_SIZE, [MD_SPARSE] = CV_ATTR_SPARSE_MMA_MASK,
+    [MD_CTAIDZ] = CV_ATTR_CTAIDZ_USED,        [MD_RESERVED] = CV_ATTR_RESERVED_SMEM_USED,
+    [MD_RECONFIGURE] = CV_ATTR_REG_RECONFIG,
+};
 
 void fz_put(fz_out *to, uint64_t value, unsigned bytes)
 {
@@ -31,8 +39,7 @@ bool fz_is_here(const fz_object *obj, unsigned fn)
 {
     const md_fn *function = &obj->program->fn[fn];
 
-    return fn < obj->program->n_fns && function->unit == obj->unit && !function->provided &&
-           !function->missing;
+    return fn < obj->program->n_fns && function->unit == obj->unit && md_is_defined(function);
 }
 
 static void write_notes(const fz_object *obj, fz_out *to, unsigned which)
@@ -59,14 +66,15 @@ static void write_notes(const fz_object *obj, fz_out *to, unsigned which)
     fz_pad(to, 4);
 }
 
-static void put_record(fz_out *to, uint8_t format, uint8_t code, uint16_t value)
+/* value: of the record, or the length of what is behind it. */
+static void put_record(fz_out *to, uint8_t code, uint16_t value)
 {
-    fz_put(to, format | (uint64_t)code << 8 | (uint64_t)value << 16, 4);
+    fz_put(to, cv_attr_get(code)->format | (uint64_t)code << 8 | (uint64_t)value << 16, 4);
 }
 
 static void put_pair(fz_out *to, uint8_t code, uint32_t sym, uint32_t value)
 {
-    put_record(to, 4, code, 8);
+    put_record(to, code, 8);
     fz_put(to, sym, 4);
     fz_put(to, value, 4);
 }
@@ -78,9 +86,9 @@ static void write_info(const fz_object *obj, fz_out *to)
 
         if (!fz_is_here(obj, i))
             continue;
-        put_pair(to, 0x2F, obj->fn_sym[i], fn->registers);
-        put_pair(to, 0x23, obj->fn_sym[i], 0);
-        put_pair(to, 0x11, obj->fn_sym[i], fn->frame);
+        put_pair(to, CV_ATTR_REGCOUNT, obj->fn_sym[i], fn->registers);
+        put_pair(to, CV_ATTR_MAX_STACK_SIZE, obj->fn_sym[i], 0);
+        put_pair(to, CV_ATTR_FRAME_SIZE, obj->fn_sym[i], fn->frame);
     }
 }
 
@@ -90,25 +98,26 @@ static void write_parameters(const fz_object *obj, fz_out *to, unsigned fn)
 
     if (size == 0)
         return;
-    put_record(to, 4, 0x0A, 8);
+    put_record(to, CV_ATTR_PARAM_CBANK, 8);
     fz_put(to, obj->bank_sym[fn], 4);
     fz_put(to, base | (uint64_t)size << 16, 4);
-    put_record(to, 3, 0x19, (uint16_t)size);
+    put_record(to, CV_ATTR_CBANK_PARAM_SIZE, (uint16_t)size);
     for (unsigned i = size / 4; i > 0; i--) {
-        put_record(to, 4, 0x17, 12);
+        put_record(to, CV_ATTR_KPARAM_INFO, 12);
         fz_put(to, 0, 4);
         fz_put(to, (i - 1) | (uint64_t)(i - 1) * 4 << 16, 4);
         fz_put(to, 4u << 18 | 0x1F000, 4);
     }
 }
 
-static void write_trait(fz_out *to, const md_traits *own, md_trait trait, uint8_t format, uint8_t code)
+static void write_trait(fz_out *to, const md_traits *own, unsigned trait)
 {
+    uint8_t code = fz_trait_code[trait], format = cv_attr_get(code)->format;
     uint32_t value = own->value[trait];
 
     if (!(own->has & MD_BIT(trait)))
         return;
-    put_record(to, format, code, (uint16_t)(format == 1 ? 0 : format == 4 ? 4 : value));
+    put_record(to, code, (uint16_t)(format == 1 ? 0 : format == 4 ? 4 : value));
     if (format == 4)
         fz_put(to, value, 4);
 }
@@ -119,33 +128,28 @@ static void write_records(const fz_object *obj, fz_out *to, unsigned fn)
     uint32_t sm = obj->program->sm;
     unsigned externs = 0;
 
-    put_record(to, 4, 0x37, 4);
+    put_record(to, CV_ATTR_CUDA_API_VERSION, 4);
     fz_put(to, 130, 4);
     if (sm >= 80 && sm < 90) {
-        put_record(to, 1, 0x35, 0);
+        put_record(to, CV_ATTR_SW2861232_WAR, 0);
     } else {
-        put_record(to, 4, 0x36, 4);
+        put_record(to, CV_ATTR_SW_WAR, 4);
         fz_put(to, sm >= 90 ? 8 : 1, 4);
     }
     for (unsigned i = 0; i < obj->program->n_fns; i++)
         externs += (function->calls & MD_BIT(i)) && !fz_is_here(obj, i);
     if (externs)
-        put_record(to, 4, 0x0F, (uint16_t)(4 * externs));
+        put_record(to, CV_ATTR_EXTERNS, (uint16_t)(4 * externs));
     for (unsigned i = 0; i < obj->program->n_fns; i++)
         if ((function->calls & MD_BIT(i)) && !fz_is_here(obj, i))
             fz_put(to, obj->fn_sym[i], 4);
-    write_trait(to, &function->own, MD_BARRIERS, 2, 0x4C);
-    write_trait(to, &function->own, MD_MBARRIERS, 3, 0x38);
-    write_trait(to, &function->own, MD_SYNC_STACK, 4, 0x1E);
-    write_trait(to, &function->own, MD_SPARSE, 3, 0x50);
-    write_trait(to, &function->own, MD_CTAIDZ, 1, 0x04);
-    write_trait(to, &function->own, MD_RESERVED, 1, 0x41);
-    write_trait(to, &function->own, MD_RECONFIGURE, 1, 0x54);
+    for (unsigned i = 0; i < MD_TRAITS; i++)
+        write_trait(to, &function->own, i);
     if (function->kernel) {
-        put_record(to, 3, 0x1B, (uint16_t)function->limit);
+        put_record(to, CV_ATTR_MAXREG_COUNT, (uint16_t)function->limit);
         write_parameters(obj, to, fn);
     }
-    put_record(to, 3, 0x5F, sm >= 90 ? 0x101 : 0);
+    put_record(to, CV_ATTR_MERCURY_ISA_VERSION, sm >= 90 ? 0x101 : 0);
 }
 
 static uint32_t type_at(unsigned type)
@@ -196,7 +200,7 @@ static void write_relocs(const fz_object *obj, fz_out *to, unsigned target)
         if (rel->target != target)
             continue;
         fz_put(to, rel->off, 8);
-        fz_put(to, rel->type | (uint64_t)rel->sym << 32, 8);
+        fz_put(to, rel->type | (uint64_t)*rel->sym << 32, 8);
         if (rel->rela)
             fz_put(to, 0, 8);
     }

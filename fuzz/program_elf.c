@@ -230,7 +230,7 @@ static void find_mentioned(fz_object *obj)
 
 /* --- code, and what it refers to: an instruction each --- */
 
-static void add_reloc(fz_object *obj, unsigned target, unsigned type, unsigned sym)
+static void add_reloc(fz_object *obj, unsigned target, unsigned type, const unsigned *sym)
 {
     fz_section *sec = &obj->section[target];
 
@@ -240,7 +240,7 @@ static void add_reloc(fz_object *obj, unsigned target, unsigned type, unsigned s
     sec->size += 16;
 }
 
-static void measure_code(fz_object *obj, bool write)
+static void lay_out_code(fz_object *obj)
 {
     const md_program *program = obj->program;
     bool newer = program->sm >= 90;
@@ -250,31 +250,28 @@ static void measure_code(fz_object *obj, bool write)
 
         if (!fz_is_here(obj, fn))
             continue;
-        obj->section[obj->text[fn]].size = 0;
         for (unsigned i = 0; i < program->n_fns; i++)
             if (function->calls & MD_BIT(i))
                 add_reloc(obj, obj->text[fn], newer ? CV_R_CUDA_ABS55_16_34 : CV_R_CUDA_ABS47_34,
-                          obj->fn_sym[i]);
+                          &obj->fn_sym[i]);
         for (unsigned i = 0; i < program->n_fns; i++)
             if (function->takes & MD_BIT(i))
-                add_reloc(obj, obj->text[fn], CV_R_CUDA_ABS32_LO_32, obj->fn_sym[i]);
+                add_reloc(obj, obj->text[fn], CV_R_CUDA_ABS32_LO_32, &obj->fn_sym[i]);
         for (unsigned i = 0; i < program->n_vars; i++)
             if (function->uses & MD_BIT(i))
                 add_reloc(obj, obj->text[fn], newer ? CV_R_CUDA_ABS32_32 : CV_R_CUDA_ABS24_40,
-                          obj->var_sym[i]);
+                          &obj->var_sym[i]);
         for (unsigned i = 0; i < program->n_images; i++)
             if (function->images & MD_BIT(i))
-                add_reloc(obj, obj->text[fn], CV_R_CUDA_BINDLESSOFF14_40, obj->image_sym[i]);
+                add_reloc(obj, obj->text[fn], CV_R_CUDA_BINDLESSOFF14_40, &obj->image_sym[i]);
         if (obj->section[obj->text[fn]].size == 0)
             obj->section[obj->text[fn]].size = 16;
     }
     for (unsigned i = 0; i < program->n_fns && obj->init; i++)
         if (program->fn[i].in_data && program->fn[i].unit == obj->unit) {
-            add_reloc(obj, obj->init, CV_R_CUDA_64, obj->fn_sym[i]);
+            add_reloc(obj, obj->init, CV_R_CUDA_64, &obj->fn_sym[i]);
             obj->section[obj->init].size -= 8;
         }
-    if (!write)
-        obj->n_relocs = 0;
 }
 
 static void write_symbols(fz_object *obj, fz_out *to)
@@ -408,11 +405,9 @@ size_t fz_program_write(const md_program *program, unsigned unit, uint8_t *bytes
     obj.strings_len = sizeof(TYPES);
     find_mentioned(&obj);
     choose_sections(&obj, rel, &data_rel);
-    measure_code(&obj, false);
+    lay_out_code(&obj);
     add_locals(&obj);
     add_globals(&obj);
-    obj.section[obj.init].size = 0;
-    measure_code(&obj, true);
     number_sections(&obj, rel, data_rel);
     write_tables(&obj, &to);
     FZ_CHECK(to.len <= FZ_IMAGE, "an object is small");

@@ -29,7 +29,8 @@ typedef struct fz_symbol {
 } fz_symbol;
 
 typedef struct fz_reloc {
-    unsigned target, type, sym; /* target: fz_section */
+    unsigned target, type; /* target: fz_section */
+    const unsigned *sym;   /* numbered when symbols are, which need the size of the code */
     uint64_t off;
     bool rela;
 } fz_reloc;

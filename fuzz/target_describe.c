@@ -4,14 +4,6 @@
 
 #include "format/tlv/attr.h"
 
-static const struct {
-    uint8_t code, format;
-} RECORD[MD_TRAITS] = {
-    [MD_BARRIERS] = { 0x4C, 2 },    [MD_MBARRIERS] = { 0x38, 3 }, [MD_SYNC_STACK] = { 0x1E, 4 },
-    [MD_SPARSE] = { 0x50, 3 },      [MD_CTAIDZ] = { 0x04, 1 },    [MD_RESERVED] = { 0x41, 1 },
-    [MD_RECONFIGURE] = { 0x54, 1 },
-};
-
 static uint32_t word_of(const cv_link *link, const cv_irec *rec, unsigned at)
 {
     if (rec->raw)
@@ -30,10 +22,10 @@ static void compare_function(const cv_link *link, const md_traits *want, cv_id f
             const cv_irec *rec = cv_irecs_get(&link->records->rec, info->first + k);
 
             for (unsigned t = 0; t < MD_TRAITS; t++) {
-                if (rec->code != RECORD[t].code)
+                if (rec->code != fz_trait_code[t])
                     continue;
                 count[t]++;
-                FZ_CHECK(rec->format == RECORD[t].format, "in its format");
+                FZ_CHECK(rec->format == cv_attr_get(rec->code)->format, "in its format");
                 FZ_CHECK(rec->format == 1 ||
                              (rec->format == 4 ? word_of(link, rec, 0) : rec->value) == want->value[t],
                          "what a record says");

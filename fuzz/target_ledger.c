@@ -12,7 +12,7 @@
 
 static void run_ledger(fz_ops *ops, cv_ctx *ctx)
 {
-    unsigned off = fz_u8(ops) % 32, len = fz_u8(ops) % 32, claims = fz_u8(ops) % 24, first;
+    unsigned off = fz_u8(ops) % 32, len = fz_u8(ops) % 32, claims = fz_u8(ops) % 24;
     uint64_t bad = 0, last = 0;
     cv_ledger ledger = { 0 };
     md_ledger model = { 0 };
@@ -33,7 +33,7 @@ static void run_ledger(fz_ops *ops, cv_ctx *ctx)
         if (next >= MD_BYTES)
             next = off;
     }
-    whole = md_ledger_complete(&model, off, len, &first);
+    whole = md_ledger_complete(&model, off, len);
     FZ_CHECK(cv_ledger_complete(ctx, &ledger, off, len, &bad) == whole, "each byte has one owner");
     FZ_CHECK(!whole || bad == off + len, "up to the end");
     FZ_CHECK(cv_ledger_sort(ctx, &ledger), "memory");

@@ -15,7 +15,7 @@ static void compare(const md_program *program, fz_linked *linked, cuvet_status s
         const cv_fn_calls *calls;
 
         if (linked->fn[i] == CV_NONE) {
-            FZ_CHECK(program->fn[i].provided || program->fn[i].missing, "what is defined is there");
+            FZ_CHECK(!md_is_defined(&program->fn[i]), "what is defined is there");
             continue;
         }
         calls = cv_l_fn_calls(link, linked->fn[i]);

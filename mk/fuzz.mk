@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Fuzz targets. fuzz/target_<name>.c defines cv_fuzz_<name>(); the same function is linked three times: with libFuzzer
-# (MODE=libfuzzer, or an engine of somebody else: MODE=engine), with AFL++'s persistent driver (MODE=afl) and with the plain
+# (or an engine of somebody else: MODE=engine), with AFL++'s persistent driver (MODE=afl) and with the plain
 # replay driver (any mode).
 
 .PHONY: replay-build fuzzers-build fuzz-all
 
-# jansson and nettle, which `image`, `policy`, `print` and `serve` need, are not built with MSan: what they write would be taken for what nobody wrote.
+# Targets that need jansson or nettle. These are not built with MSan: what they write would be taken for what nobody wrote.
+FUZZ_LOADS   := image policy print serve
+FUZZ_WITH_LOADS ?= $(if $(filter msan,$(MODE)),,1)
 # FUZZ_WITHOUT: more names that are left out. FUZZ_ONLY: no others.
-FUZZ_NAMES   := $(filter-out $(FUZZ_WITHOUT) $(if $(filter msan,$(MODE)),image policy print serve),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
+FUZZ_NAMES   := $(filter-out $(FUZZ_WITHOUT) $(if $(FUZZ_WITH_LOADS),,$(FUZZ_LOADS)),$(sort $(patsubst fuzz/target_%.c,%,$(wildcard fuzz/target_*.c))))
 ifneq ($(FUZZ_ONLY),)
 FUZZ_NAMES   := $(filter $(FUZZ_ONLY),$(FUZZ_NAMES))
 endif
@@ -41,7 +43,7 @@ FUZZ_MODELS := describe ledger propagate reach select shared slots
 $(foreach t,$(FUZZ_MODELS),$(eval FUZZ_MORE_$(t) := $(MODEL_OBJS) $(PROGRAM_OBJS)))
 $(foreach o,$(FUZZ_MODELS:%=$(BUILD)/obj/fuzz/target_%.o) $(PROGRAM_OBJS),$(eval $(o): FUZZ_CFLAGS += -Itests))
 # What an engine learns from is the library: models and generator would only cost time.
-ifneq ($(filter libfuzzer engine,$(MODE)),)
+ifeq ($(MODE),engine)
 $(MODEL_OBJS): TEST_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(PROGRAM_OBJS): FUZZ_CFLAGS += -fno-sanitize=fuzzer-no-link
 endif
@@ -53,7 +55,7 @@ FUZZ_MORE_serve := $(WORKER_LIB_OBJS)
 $(foreach t,known policy print serve,$(eval $(BUILD)/obj/fuzz/target_$(t).o: FUZZ_CFLAGS += $(CLI_DEP_CFLAGS)))
 FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 
-# For an engine that runs elsewhere: what the machine there has not is in the target. FUZZ_LIBS=shared: no, it has it.
+# For an engine that runs elsewhere: what the machine there has not is in the target.
 ifneq ($(FUZZ_LINKED),)
 FUZZ_LD       = $(CXX) $(MODE_FLAGS) $(CXXFLAGS) $(LDFLAGS)
 FUZZ_END      = $(if $(filter fuzz,$(1)),$(LIB_FUZZING_ENGINE)) -Wl,-Bstatic -ljansson -lnettle -llz4 -lzstd -Wl,-Bdynamic -pthread -ldl

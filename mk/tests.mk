@@ -111,7 +111,7 @@ check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in 
 check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed, by a check or by a model
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet
 	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet
-	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted replay-models
+	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted replay-models $(BUILD)/planted/compile_commands.json
 	@$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF

@@ -3,7 +3,7 @@
 #
 # All fuzz targets, with the compiler, the flags and the engine of the environment, and what a runner wants beside them:
 #
-#   CC CXX CFLAGS CXXFLAGS   with the sanitizer's flags in them; SANITIZER says which one it is
+#   CC CXX CFLAGS CXXFLAGS   with the sanitizer's flags in them (no CXXFLAGS: those of CFLAGS); SANITIZER says which one it is
 #   LIB_FUZZING_ENGINE       -fsanitize=fuzzer, an archive, or nothing: then the targets run the files that they are given
 #   SRC WORK OUT             sources (this tree is $SRC/cuvet, or where this script is), scratch, and where it all goes
 #
@@ -13,7 +13,10 @@
 #
 #   FUZZ_ONLY="name ..."     these targets alone             CV_FUZZ_PLANTED=1   the one with the bug too
 #   CV_FUZZ_BUILD=dir        instead of $WORK/cuvet          JOBS=n
+# With CFLAGS alone the linker, which is called through CXX, would get no sanitizer.
 set -eu
+: "${CXXFLAGS:=${CFLAGS-}}"
+export CXXFLAGS
 root=$SRC/cuvet
 [ -f "$root/Makefile" ] || root=$(cd "$(dirname "$0")/.." && pwd)
 deps=$WORK/deps
@@ -38,7 +41,7 @@ logged() { # name, command...: what it says is shown when it fails
     "$@" >> "$log" 2>&1 || { tail -40 "$log"; exit 1; }
 }
 
-without=
+loads=1
 if [ -d "$SRC/lz4" ] && [ -d "$SRC/zstd" ] && [ -d "$SRC/jansson" ] && [ -d "$SRC/nettle" ]; then
     if [ ! -f "$deps/done" ]; then
         rm -rf "$deps"
@@ -58,10 +61,11 @@ if [ -d "$SRC/lz4" ] && [ -d "$SRC/zstd" ] && [ -d "$SRC/jansson" ] && [ -d "$SR
     CXXFLAGS="-L$deps/lib ${CXXFLAGS-}"
     export CFLAGS CXXFLAGS
 elif [ "${SANITIZER:-}" = memory ]; then
-    without="image policy print serve"
-    echo "SKIPPED: $without: jansson and nettle are not in \$SRC, so they are not built with MSan"
+    loads=
+    echo "SKIPPED: the targets of jansson and nettle, which are not in \$SRC, so they are not built with MSan"
 fi
-[ -n "${CV_FUZZ_PLANTED:-}" ] || without="$without planted"
+without=planted
+[ -z "${CV_FUZZ_PLANTED:-}" ] || without=
 
 exec make -C "$root" --no-print-directory -j"$jobs" MODE=engine BUILD="$build" OUT="$OUT" FUZZ_WITHOUT="$without" \
-    FUZZ_ONLY="${FUZZ_ONLY:-}" LIB_FUZZING_ENGINE="${LIB_FUZZING_ENGINE:-}" fuzz-install
+    FUZZ_WITH_LOADS=$loads FUZZ_ONLY="${FUZZ_ONLY:-}" LIB_FUZZING_ENGINE="${LIB_FUZZING_ENGINE:-}" fuzz-install

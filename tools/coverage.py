@@ -100,12 +100,17 @@ def export(objects, profile, form):
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def read_coverage(objects, profile):
+def exported(objects, profile):
+    """All that llvm-cov tells: files and functions."""
+    return json.loads(export(objects, profile, "text"))["data"][0]
+
+
+def read_coverage(objects, profile, found=None):
     """{file: (lines {n: count}, branch sides {(line, where, side): count})}
 
     A static inline function of a header exists once per source file that uses it: its copies are added up, because
     what matters is whether the source was ever seen to take a branch. So branches are known by their place in the
-    source (and, inside a macro, by the place of its use), which only the JSON form has.
+    source (and, inside a macro, by the place of its use), which only the JSON form has: found, where the caller has it already.
     """
     files, name = {}, None
     for line in export(objects, profile, "lcov").splitlines():
@@ -121,7 +126,7 @@ def read_coverage(objects, profile):
         sides[(line, where, "true")] += branch[4]
         sides[(line, where, "false")] += branch[5]
 
-    for f in json.loads(export(objects, profile, "text"))["data"][0]["files"]:
+    for f in (found or exported(objects, profile))["files"]:
         name = os.path.relpath(os.path.join(ROOT, f["filename"]), ROOT)
         if name not in files:
             continue

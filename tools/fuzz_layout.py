@@ -4,7 +4,6 @@
 cuvet_<target>_seed_corpus.zip, its dictionary and its options. The same bytes each time.
 """
 import argparse
-import hashlib
 import os
 import shutil
 import sys
@@ -17,8 +16,8 @@ import fuzzing  # noqa: E402
 def write_zip(path, inputs):
     """Flat, named by content: engines that read no folders in folders take it as it is."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
-        for data in sorted(inputs, key=lambda d: hashlib.sha256(d).digest()):
-            z.writestr(zipfile.ZipInfo(hashlib.sha256(data).hexdigest()[:32], (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+        for data in sorted(inputs, key=fuzzing.name_of):
+            z.writestr(zipfile.ZipInfo(fuzzing.name_of(data), (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
 def write_options(path, target):

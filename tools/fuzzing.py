@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What campaigns, other people's engines and the scripts that grow corpora know of a fuzz target, once."""
 import glob
+import hashlib
 import os
+import re
+import subprocess
 import sys
+import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import packed  # noqa: E402
 import runtests  # noqa: E402
+from corpora import LINKS, ROOT, files, files_under, pack_of, seed_folders  # noqa: E402, F401
 
-ROOT = runtests.ROOT
 PLANTED = "planted"
 MAX_SEED = 1 << 20
-# Whole links: with their many features half of libFuzzer's time would go into its power schedule; small inputs are faster.
-LINKS = ("resolve", "layout", "writer", "link")
 # What an installed target is called. Elsewhere its folder may stand first on PATH, and `zip` or `link` is not ours there.
 PREFIX = "cuvet_"
 
@@ -21,33 +23,52 @@ def targets():
     return sorted(os.path.basename(p)[len("target_"):-2] for p in glob.glob(os.path.join(ROOT, "fuzz", "target_*.c")))
 
 
-def pack_of(target):
-    return os.path.join(ROOT, "corpus", target, "grown.pack")
-
-
-def seed_folders(target):
-    dirs = [os.path.join("corpus", target, d) for d in ("seed", "regress")]
-    if target == "scan":
-        dirs += ["corpus/samples", "corpus/hostile", "corpus/legal"]
-    if target in LINKS and target != "link":
-        dirs.append("corpus/link/seed")
-    return [os.path.join(ROOT, d) for d in dirs]
+def listed(variable):
+    """The words of a variable of mk/fuzz.mk."""
+    with open(os.path.join(ROOT, "mk", "fuzz.mk"), encoding="utf-8") as f:
+        return re.search(r"^%s\s*:= (.*)$" % variable, f.read(), re.M)[1].split()
 
 
 def seeds(target):
-    """Paths of the seeds; what was grown besides is in pack_of()."""
-    return [f for d in seed_folders(target) for f in runtests.files_under(d) if os.path.getsize(f) <= MAX_SEED]
+    """Paths of the seeds that an engine gets; what was grown besides is in pack_of()."""
+    return [f for f in files(target) if f != pack_of(target) and os.path.getsize(f) <= MAX_SEED]
+
+
+def contents(paths):
+    """The bytes of files, each once."""
+    out = {}
+    for path in paths:
+        with open(path, "rb") as f:
+            out[f.read()] = None
+    return list(out)
 
 
 def inputs(target):
     """The bytes of all inputs that are committed for a target, seeds first, each once."""
-    out = {}
-    for path in seeds(target):
-        with open(path, "rb") as f:
-            out[f.read()] = None
-    for data in packed.read(pack_of(target)):
-        out[data] = None
-    return list(out)
+    return list(dict.fromkeys(contents(seeds(target)) + packed.read(pack_of(target))))
+
+
+def name_of(data):
+    """Inputs are called by their content: the same twice is one file."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def put(folder, datas):
+    os.makedirs(folder, exist_ok=True)
+    for data in datas:
+        path = os.path.join(folder, name_of(data))
+        if not os.path.exists(path):
+            with open(path + ".new", "wb") as f:
+                f.write(data)
+            os.rename(path + ".new", path)
+    return folder
+
+
+def unzip_seeds(base, folder):
+    """The seeds beside an installed target, as files."""
+    with zipfile.ZipFile(base + "_seed_corpus.zip") as z:
+        z.extractall(folder)
+    return folder
 
 
 def dictionary(target):
@@ -58,5 +79,28 @@ def dictionary(target):
 def libfuzzer_options(target):
     options = {"max_len": 65536 if target == "scan" else 8192 if target in LINKS else 16384, "timeout": 10, "rss_limit_mb": 2048}
     if target in LINKS:
+        # With their many features half of libFuzzer's time would go into its power schedule; small inputs are faster.
         options["entropic"] = 0
     return options
+
+
+def libfuzzer(build, target, *more):
+    """The target under libFuzzer with its options, as a command."""
+    return [os.path.join(build, "libfuzzer", "out", PREFIX + target)] + ["-%s=%d" % o for o in libfuzzer_options(target).items()] + list(more)
+
+
+def merging(build, target, into, folders, *more):
+    """A merge of folders into the first one, as a command; libFuzzer refuses a power schedule with it."""
+    argv = [word for word in libfuzzer(build, target, "-merge=1", *more) if not word.startswith("-entropic=")]
+    return argv + [into] + list(folders)
+
+
+def edges_in(text):
+    return max([int(c) for c in re.findall(r"\bcov: (\d+)", text)] + [0])
+
+
+def edges(build, target, *folders):
+    """How many edges these inputs reach together."""
+    p = subprocess.run(libfuzzer(build, target, "-runs=0", *folders), env=dict(os.environ, **runtests.sanitizer_env()), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    return edges_in(p.stdout.decode("utf-8", "replace"))

@@ -7,8 +7,9 @@
 Comparisons, conditions, numbers, operators and statements of the functions in these sources (src/bytes, src/format/tlv ...)
 are changed, each in a copy: the tree stays what it is. A change after which the compiler writes the same object, optimized, is no
 change and is left out; one that is not C is as well. The rest is linked with the unit tests of its layer, and, where those pass, with
-the tests of all other layers and with the command, which then has to give every hostile sample its rule and every good one
-none (tools/corpus/hostile.py). A test that fails, or takes longer than it may, has noticed. What nobody notices is printed
+those of codec, cubin, format, bytes, scan, host, intake, link, finalize, base and target (not of api, io and proc, which are about
+files and processes) and with the command, which then has to give every hostile sample its rule and every good one none
+(tools/corpus/hostile.py). A test that fails, or takes longer than it may, has noticed. What nobody notices is printed
 with its line: a missing test, or code that does not matter.
 
 Needs the tree built (make all tests-build), and libclang's Python package (python3-clang of Debian, libclang of PyPI), which says
@@ -38,11 +39,16 @@ OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
              "&=": "|=", "<<=": ">>=", ">>=": "<<=", "^=": "|="}
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)$")
 NOTES = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+LAYERS = ("codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target")  # that are asked, in this order
 SECONDS = 120  # of one test program
 PROCESSOR_SECONDS = 20  # of each of its processes; the slowest takes three
 MUTE = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
 
 Mutant = collections.namedtuple("Mutant", "path start end text what")
+
+
+def unchanged(path):
+    return Mutant(path, 0, 0, "", "control")
 
 
 def need_clang():
@@ -147,6 +153,7 @@ class Tests:
         self.libs += ["-lm", "-lrt", "-llz4", "-lzstd", "-pthread"]
         self.layers = sorted(os.path.basename(p) for p in glob.glob("tests/unit/*"))
         self.command = self.link_of_command()
+        self.plain = {}  # by source: what its unchanged objects are
 
     def link_of_command(self):
         said = subprocess.run(["make", "-n", "Q=", "BUILD=" + self.build, "-W", "cli/main.c", os.path.join(self.build, "cuvet")],
@@ -226,7 +233,7 @@ class Trial:
             source = os.path.join(self.folder, "src", path)
             extra = [*extra, "-iquote", os.path.dirname(path)]
         words = self.tests.compile_words(path)
-        return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-c", source, "-o", out], check=False, **MUTE).returncode == 0
+        return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-ffile-prefix-map=%s=." % self.folder, "-c", source, "-o", out], check=False, **MUTE).returncode == 0
 
     def write(self, data):
         path = os.path.join(self.folder, "src", self.mutant.path)
@@ -241,13 +248,13 @@ class Trial:
         near = sorted(glob.glob(os.path.join(os.path.dirname(self.mutant.path), "*.c")))
         return [p for p in near + sorted(glob.glob("tests/unit/%s/*.c" % layer)) if p in self.tests.commands]
 
-    def build(self, label):
+    def build(self):
         """The objects with the change; None: it is no C."""
         files = self.users() if self.mutant.path.endswith(".h") else [self.mutant.path]
         extra = ["-I" + os.path.join(self.folder, "src", "src")] if self.mutant.path.endswith(".h") else []
         objects = {}
         for path in files:
-            out = os.path.join(self.folder, label + "-" + path.replace(os.sep, "-")[:-2] + ".o")
+            out = os.path.join(self.folder, path.replace(os.sep, "-")[:-2] + ".o")
             if not self.compile(path, out, extra):
                 return None
             objects[path] = out
@@ -263,24 +270,27 @@ class Trial:
 
     def control(self):
         """What is asked of a source that nobody changed: it has to be "missed", or nothing that is said of others means anything."""
-        with open(self.mutant.path, "rb") as h:
-            self.write(h.read())
-        return self.ask(self.build("plain"))
+        self.write(self.data)
+        return self.ask(self.build())
+
+    def digest_of_unchanged(self):
+        try:
+            self.write(self.data)
+            objects = self.build()
+            if objects is None:
+                raise RuntimeError("%s does not compile as it is" % self.mutant.path)
+            return self.digest(objects)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self):
         """ "no C", "same", "noticed by ..." or "missed" """
         try:
-            with open(self.mutant.path, "rb") as h:
-                self.write(h.read())
-            objects = self.build("plain")
-            if objects is None:
-                raise RuntimeError("%s does not compile as it is" % self.mutant.path)
-            plain = self.digest(objects)
             self.write(self.data)
-            objects = self.build("plain")
+            objects = self.build()
             if objects is None:
                 return "no C"
-            if self.digest(objects) == plain:
+            if self.digest(objects) == self.tests.plain[self.mutant.path]:
                 return "same"
             return self.ask(objects)
         finally:
@@ -290,14 +300,15 @@ class Trial:
         own = self.tests.layer(self.mutant.path)
         library = [o for p, o in objects.items() if p.startswith("src")]
         replaced = {os.path.join(self.tests.build, "obj", p[:-2] + ".o"): o for p, o in objects.items() if p.startswith("tests")}
-        order = ["codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target"]
-        for layer in [own] + [name for name in order if name != own]:
+        for layer in ([own] if own else []) + [name for name in LAYERS if name != own]:
             out = os.path.join(self.folder, "unit_" + layer)
-            if self.tests.link_unit(layer, library, out, replaced if layer == own else None) and not passes([out], self.folder, self.tests.build):
+            if not self.tests.link_unit(layer, library, out, replaced if layer == own else None):
+                raise RuntimeError("unit_%s does not link with %s" % (layer, line_of(self.mutant)))
+            if not passes([out], self.folder, self.tests.build):
                 return "noticed by unit_" + layer
         out = os.path.join(self.folder, "cuvet")
         if not self.tests.link_command(library, out):
-            return "no C"
+            raise RuntimeError("the command does not link with %s" % line_of(self.mutant))
         if not passes([sys.executable, "tools/corpus/hostile.py", "--scan", out], self.folder, self.tests.build):
             return "noticed by hostile"
         return "missed"
@@ -351,11 +362,13 @@ def main():
         if args.list:
             print("\n".join(map(line_of, mutants)))
             return 0
-        same = Trial(tests, Mutant(mutants[0].path, 0, 0, "", "control")).control() if mutants else "missed"
+        same = Trial(tests, unchanged(mutants[0].path)).control() if mutants else "missed"
         if same != "missed":
             sys.exit("mutation.py: the tests fail without a change: " + same)
         results = []
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            paths = sorted({m.path for m in mutants})
+            tests.plain = dict(zip(paths, pool.map(lambda p: Trial(tests, unchanged(p)).digest_of_unchanged(), paths)))
             for mutant, answer in zip(mutants, pool.map(lambda m: Trial(tests, m).run(), mutants)):
                 results.append((mutant, answer))
                 if answer == "missed":

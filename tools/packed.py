@@ -4,6 +4,11 @@ import os
 import struct
 
 MAGIC = b"CVPACK1\n"
+MOST = 1000 * 1000  # bytes of a pack
+
+
+def size(inputs):
+    return len(MAGIC) + sum(4 + len(i) for i in inputs)
 
 
 def write(path, inputs):

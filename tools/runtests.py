@@ -19,9 +19,10 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import corpora  # noqa: E402
 import packed  # noqa: E402
+from corpora import ROOT, files_under  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SWEPT = re.compile(r"^swept (.+): (\d+) of (\d+) samples, (\d+) cases$", re.M)
 SCRIPT_DIRS = ("cli", "hostile", "differential")
@@ -29,7 +30,6 @@ SCRIPT_ROOTS = tuple("tests/%s/" % d for d in SCRIPT_DIRS)
 OTHER_ROOTS = ("tests/device/",)  # no job here reads it
 # What the replay of one target reads, and the unit tests of one room.
 OWN_FILES = re.compile(r"fuzz/target_(\w+)\.c$|corpus/(\w+)/(?:grown\.pack$|regress/)|tests/unit/(\w+)/")
-SHARED_CORPORA = ("samples", "hostile", "legal")
 COST_SCRIPTS = ("test_attack.py",)  # know CV_COST: what hostile files may cost
 LIGHT_GATES = ("layers", "abi", "shape", "bans", "docs", "generated", "hostile")  # may share the machine with tests
 SKIP = 77
@@ -61,15 +61,6 @@ def sanitizer_env():
                 key, value = line.strip().split("=", 1)
                 env[key] = value.replace("%ROOT%", ROOT)
     return env
-
-
-def files_under(path):
-    out = []
-    for base, dirs, names in os.walk(path):
-        dirs.sort()
-        out += [os.path.join(base, n) for n in sorted(names)
-                if not n.startswith((".", "README")) and not n.endswith((".md", ".txt", ".json"))]
-    return out
 
 
 def run_job(job, build):
@@ -293,12 +284,7 @@ def replay_jobs(args):
         return
     names = sorted(os.listdir(args.replay)) if os.path.isdir(args.replay) else []
     for name in names:
-        dirs = [os.path.join(ROOT, "corpus", name, s) for s in ("seed", "regress")]
-        grown = os.path.join(ROOT, "corpus", name, "grown.pack")
-        if name == "scan":
-            dirs += [os.path.join(ROOT, "corpus", s) for s in SHARED_CORPORA]
-        files = [f for d in dirs for f in files_under(d)]
-        files += [grown] if os.path.exists(grown) else []
+        files = corpora.files(name)
         if not files:
             yield Job("replay/" + name, ["sh", "-c", "echo no corpus for this target; exit %d" % SKIP])
             continue
@@ -308,7 +294,7 @@ def replay_jobs(args):
             part = files[i:i + size]
             label = "replay/" + name + ("" if size == len(files) else "[%d]" % (i // size))
             yield Job(label, [os.path.join(args.replay, name)] + part, timeout=900,
-                      count=sum(len(packed.read(f)) if f == grown else 1 for f in part))
+                      count=sum(len(packed.read(f)) if f == corpora.pack_of(name) else 1 for f in part))
 
 
 def example_jobs(args):

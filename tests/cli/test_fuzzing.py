@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is given to fuzzers elsewhere: packed corpora, the folder of an engine, descriptions for its services. That a check of such a
 folder finds what it is there for. Targets themselves are built by `make check-ossfuzz`."""
+import argparse
 import importlib.machinery
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,9 +14,11 @@ import zipfile
 from lib_cli import ROOT, Skip, equal, main, read, scratch, test
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
+import corpora  # noqa: E402
 import fuzz_layout  # noqa: E402
 import fuzzing  # noqa: E402
 import packed  # noqa: E402
+import runtests  # noqa: E402
 
 BUILD = os.environ.get("CV_BUILD") or os.path.join(ROOT, "build")
 
@@ -28,6 +32,8 @@ def script(name):
 
 
 check_ossfuzz = script("check_ossfuzz")
+campaign = script("campaign")
+regrow = script("corpus/regrow")
 
 
 def refused(function, *args):
@@ -70,6 +76,101 @@ def the_replay_driver_reads_packs():
         equal((p.returncode, p.stderr), (2, "replay: cannot read %s\n" % path), "a damaged pack")
 
 
+@test
+def rows_of_grown_corpora_are_those_of_the_packs():
+    rows = regrow.read_table()
+    equal(sorted(rows), sorted(t for t in fuzzing.targets() if os.path.exists(fuzzing.pack_of(t))), "targets with a pack")
+    for target, row in rows.items():
+        inputs = packed.read(fuzzing.pack_of(target))
+        equal(row[6:8], [str(len(inputs)), str(sum(map(len, inputs)))], target + ": inputs and bytes of its pack")
+        assert 0 < int(row[2]) < int(row[3]) <= int(row[4]), target + ": edges"
+        assert os.path.getsize(fuzzing.pack_of(target)) <= packed.MOST, target + ": a pack is too large"
+        equal(packed.size(inputs), os.path.getsize(fuzzing.pack_of(target)), target + ": the file")
+
+
+@test
+def a_pack_that_would_be_too_large_keeps_what_is_worth_most():
+    each = {b"1": {"a", "b"}, b"22": {"a", "b", "c"}, b"4" * 40: set("defghijklmnopqrstuvwxyz"), b"5" * 400: {"d", "0"}, b"6": {"a"}}
+    equal(regrow.cheapest(each, 1000), [b"4" * 40, b"22", b"5" * 400], "by edges for each byte; what adds none stays away")
+    equal(regrow.cheapest(each, packed.size([b"22", b"4" * 40])), [b"4" * 40, b"22"], "what does not fit")
+    equal(regrow.cheapest(each, packed.size([b"1"])), [b"1"], "a smaller one fits")
+    equal(regrow.cheapest(each, 1000, set("abcdefghijklmnopqrstuvwxyz")), [b"5" * 400], "beside the seeds")
+
+
+@test
+def a_campaign_undoes_a_merge_that_was_killed_between_its_renames():
+    def held(*parts):
+        where = os.path.join(state, "tlv", *parts)
+        return sorted(os.listdir(where)) if os.path.isdir(where) else None
+
+    def leave(now, old):
+        shutil.rmtree(os.path.join(state, "tlv"), ignore_errors=True)
+        for name, files in (("libfuzzer", now), ("libfuzzer.old", old)):
+            if files is not None:
+                fuzzing.put(os.path.join(state, "tlv", name), files)
+
+    found, merged = [b"one", b"two"], [b"one"]
+    names = [sorted(map(fuzzing.name_of, datas)) for datas in (found, merged)]
+    state = scratch()
+    for now, old, want in ((None, found, names[0]), ([], found, names[0]), (merged, found, names[1]), (found, None, names[0])):
+        leave(now, old)
+        campaign.State(state)
+        equal(held("libfuzzer"), want, "a new campaign, %s and %s" % (now, old))
+    # A merge of this process: it begins with it, whatever comes of the rest.
+    begun = campaign.State(state)
+    leave(None, found)
+    build = scratch()
+    equal(campaign.merge(argparse.Namespace(build=build), begun, "tlv", quiet=True) if program(build) else None, None, "no merge")
+    equal((held("libfuzzer"), held("libfuzzer.old"), begun.broken), (names[0], None, ["tlv/merge"]), "a merge that fails")
+
+
+def program(build):
+    """A target that runs nothing."""
+    path = fuzzing.libfuzzer(build, "tlv")[0]
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\nexit 9\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+@test
+def one_target_is_asked_with_the_planted_one():
+    equal(check_ossfuzz.wanted(argparse.Namespace(targets=["tlv"])), ["tlv", "planted"], "of one")
+    equal(check_ossfuzz.wanted(argparse.Namespace(targets=None)), fuzzing.targets(), "of all")
+    out, base = folder()
+    p = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "check_ossfuzz"), "--layout", out, "--no-runs", "--targets", "tlv"],
+                       capture_output=True, text=True, check=False)
+    if p.returncode != 77:
+        assert "not built: planted" in p.stdout, p.stdout
+
+
+@test
+def a_replay_reads_what_engines_begin_with():
+    replay = scratch()
+    for target in ("layout", "scan", "tlv"):
+        with open(os.path.join(replay, target), "wb"):
+            pass
+    jobs = list(runtests.replay_jobs(argparse.Namespace(replay=replay)))
+    for target in ("layout", "scan", "tlv"):
+        mine = [j for j in jobs if re.match(r"replay/%s\b" % target, j.name)]
+        files = [path for job in mine for path in job.argv[1:]]
+        equal(sorted(files), sorted(corpora.files(target)), target)
+        assert set(fuzzing.seeds(target)) <= set(files), target
+    assert [f for f in corpora.files("layout") if "/link/seed/" in f], "seeds of a link are seeds of its stages"
+
+
+@test
+def flags_of_a_compiler_alone_are_enough():
+    script_of = read(os.path.join(ROOT, "oss-fuzz", "build.sh")).decode()
+    kept = re.search(r'^: "\$\{CXXFLAGS:=.*\nexport CXXFLAGS\n', script_of, re.M)[0]
+    for env, want in (({"CFLAGS": "-a -b"}, "-a -b"), ({"CFLAGS": "-a", "CXXFLAGS": "-c"}, "-c"), ({}, "")):
+        p = subprocess.run(["sh", "-euc", kept + "exec printenv CXXFLAGS"], env=dict(env, PATH=os.environ["PATH"]), capture_output=True, text=True, check=True)
+        equal(p.stdout, want + "\n", "CXXFLAGS")
+    command = re.search(r"`(env [^`]* sh oss-fuzz/build\.sh)`", read(os.path.join(ROOT, "fuzz", "README.md")).decode())[1]
+    assert "$CFLAGS" not in command, "the shell expands it before env sets it"
+
+
 def folder(target="tlv"):
     source, out = scratch(), scratch()
     with open(os.path.join(source, target), "wb") as f:
@@ -95,8 +196,7 @@ def what_an_engine_gets():
 @test
 def every_target_has_seeds_and_a_dictionary():
     """But for those whose inputs are choices of a generator, not bytes of a format."""
-    with open(os.path.join(ROOT, "mk", "fuzz.mk"), encoding="utf-8") as f:
-        choices = re.search(r"^FUZZ_MODELS := (.*)$", f.read(), re.M)[1].split()
+    choices = fuzzing.listed("FUZZ_MODELS")
     for target in fuzzing.targets():
         assert fuzzing.inputs(target), target
         dictionary = fuzzing.dictionary(target)
@@ -104,7 +204,7 @@ def every_target_has_seeds_and_a_dictionary():
 
 
 @test
-def a_wherethat_is_not_right_is_complained_of():
+def a_layout_that_is_not_right_is_complained_of():
     _, base = folder()
     with zipfile.ZipFile(base + "_seed_corpus.zip", "a") as z:
         z.writestr("more", b"not committed")

@@ -12,8 +12,7 @@ static bool is_number(unsigned trait)
 static bool is_silent(const md_program *program)
 {
     for (unsigned i = 0; i < program->n_fns; i++)
-        if (!program->fn[i].provided && !program->fn[i].missing &&
-            !(program->fn[i].own.has & MD_BIT(MD_SPARSE)))
+        if (md_is_defined(&program->fn[i]) && !(program->fn[i].own.has & MD_BIT(MD_SPARSE)))
             return true;
     return false;
 }
@@ -43,7 +42,7 @@ void md_find_said(const md_program *program, const md_reach *reach, const md_usa
     for (unsigned i = 0; i < program->n_fns; i++) {
         const md_fn *fn = &program->fn[i];
 
-        if (fn->provided || fn->missing || !(reach->stays & MD_BIT(i)))
+        if (!md_is_defined(fn) || !(reach->stays & MD_BIT(i)))
             continue;
         said->described |= MD_BIT(i);
         said->of[i] = md_own_of(program, reach, i);

@@ -10,16 +10,12 @@ void md_ledger_claim(md_ledger *ledger, unsigned off, unsigned len, bool shared)
     }
 }
 
-bool md_ledger_complete(const md_ledger *ledger, unsigned off, unsigned len, unsigned *first)
+bool md_ledger_complete(const md_ledger *ledger, unsigned off, unsigned len)
 {
     bool whole = true;
 
-    *first = off + len;
     for (unsigned i = off; i < off + len; i++)
-        if (ledger->owners[i] != 1 && whole) {
-            whole = false;
-            *first = i;
-        }
+        whole = whole && ledger->owners[i] == 1;
     return whole && !ledger->crosses[off] && !ledger->crosses[off + len];
 }
 

@@ -14,9 +14,8 @@ typedef struct md_ledger {
 } md_ledger;
 
 void md_ledger_claim(md_ledger *ledger, unsigned off, unsigned len, bool shared);
-/* Has each byte of [off, off + len) one owner, none of whom reaches out of it? *first: the first that has
- * none or several, or the end. */
-bool md_ledger_complete(const md_ledger *ledger, unsigned off, unsigned len, unsigned *first);
+/* Has each byte of [off, off + len) one owner, none of whom reaches out of it? */
+bool md_ledger_complete(const md_ledger *ledger, unsigned off, unsigned len);
 
 /* Wide enough for every sum and product of two numbers of a file. */
 __extension__ typedef unsigned __int128 md_wide;

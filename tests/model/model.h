@@ -17,6 +17,8 @@ typedef struct md_reach {
 } md_reach;
 
 void md_find_reach(const md_program *program, md_reach *reach);
+/* Does one call of it come to another, by name or by type? */
+bool md_leads_to(const md_program *program, unsigned from, unsigned to);
 
 /* usage.c: what each kernel needs for whatever it comes to. */
 typedef struct md_need {

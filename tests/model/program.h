@@ -65,10 +65,9 @@ typedef struct md_var {
     uint32_t size, align;
 } md_var;
 
-/* A texture, sampler or surface that code names. */
+/* A texture or surface that code names. */
 typedef struct md_image {
-    uint8_t kind; /* 10 texture, 11 sampler, 12 surface: the type of its symbol */
-    uint8_t unit; /* the first that names it */
+    uint8_t kind; /* 10 texture, 12 surface: the type of its symbol */
 } md_image;
 
 typedef struct md_program {
@@ -77,8 +76,14 @@ typedef struct md_program {
     md_fn fn[MD_FNS];
     md_var var[MD_VARS];
     md_image image[MD_IMAGES];
-    bool keep_dead, relocatable, reserves;
-    uint8_t asked; /* kernels whose names have this digit are asked for; MD_NONE: all */
+    bool keep_dead, reserves;
+    uint8_t asked; /* whose name alone is asked for, kernel or not; MD_NONE: all kernels are */
 } md_program;
+
+/* Does an input define it? */
+static inline bool md_is_defined(const md_fn *fn)
+{
+    return !fn->provided && !fn->missing;
+}
 
 #endif

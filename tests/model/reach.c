@@ -10,6 +10,11 @@ static bool may_come_to(const md_program *program, unsigned from, unsigned to)
     return target->said && !target->kernel && (program->fn[from].by_type & MD_BIT(target->type));
 }
 
+bool md_leads_to(const md_program *program, unsigned from, unsigned to)
+{
+    return (program->fn[from].calls & MD_BIT(to)) || may_come_to(program, from, to);
+}
+
 /* Add what one step leads to until nothing is added. */
 static md_set close_over(const md_program *program, md_set set)
 {
@@ -17,8 +22,7 @@ static md_set close_over(const md_program *program, md_set set)
         grown = false;
         for (unsigned from = 0; from < program->n_fns; from++)
             for (unsigned to = 0; to < program->n_fns && (set & MD_BIT(from)); to++)
-                if (!(set & MD_BIT(to)) &&
-                    ((program->fn[from].calls & MD_BIT(to)) || may_come_to(program, from, to))) {
+                if (!(set & MD_BIT(to)) && md_leads_to(program, from, to)) {
                     set |= MD_BIT(to);
                     grown = true;
                 }
@@ -58,11 +62,11 @@ void md_find_reach(const md_program *program, md_reach *reach)
             continue;
         reach->stays |= MD_BIT(i);
         for (unsigned k = 0; k < program->n_fns; k++)
-            if ((program->fn[i].calls & MD_BIT(k)) && (program->fn[k].provided || program->fn[k].missing))
+            if ((program->fn[i].calls & MD_BIT(k)) && !md_is_defined(&program->fn[k]))
                 reach->stays |= MD_BIT(k);
     }
-    /* "-r keeps everything"; -g and --preserve-relocs keep all code. */
-    if (program->relocatable || program->keep_dead)
+    /* -g and --preserve-relocs keep all code. */
+    if (program->keep_dead)
         reach->stays = MD_BIT(program->n_fns) - 1;
     for (unsigned i = 0; i < program->n_fns; i++) {
         const md_fn *fn = &program->fn[i];
@@ -75,7 +79,7 @@ void md_find_reach(const md_program *program, md_reach *reach)
         /* "All other undefined references are errors in a final link." Code that does not stay is not
          * asked; but a name that stays, because an indirect call may come to it, is one whoever named it
          * (nvlink 13.0.88: the same). */
-        if (fn->missing && named && (reach->stays & MD_BIT(i)) && !program->relocatable)
+        if (fn->missing && named && (reach->stays & MD_BIT(i)))
             reach->undefined = true;
     }
 }

@@ -36,7 +36,7 @@ void md_find_slots(const md_program *program, const md_reach *reach, md_slots *s
 
     *slots = (md_slots){ 0 };
     /* "texture symbols in REVERSE output symbol order followed by the surface symbols in reverse order" */
-    for (unsigned kind = 10; kind <= 12; kind++)
+    for (unsigned kind = 10; kind <= 12; kind += 2)
         for (unsigned i = n_symbols; i > 0; i--)
             if (program->image[symbol[i - 1]].kind == kind)
                 list[count++] = symbol[i - 1];

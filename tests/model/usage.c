@@ -14,20 +14,11 @@ static const rule RULES[MD_TRAITS] = {
 #define SUM_UNKNOWN UINT32_C(0xFFFF) /* in a record */
 #define UNKNOWN     UINT32_MAX       /* here: a sum may be 0xFFFF as well, and is too large then */
 
-static bool leads_to(const md_program *program, const md_reach *reach, unsigned from, unsigned to)
-{
-    const md_fn *target = &program->fn[to];
-
-    (void)reach;
-    return (program->fn[from].calls & MD_BIT(to)) ||
-           (target->said && !target->kernel && (program->fn[from].by_type & MD_BIT(target->type)));
-}
-
 /* Can a function come to itself again? */
 static bool comes_back(const md_program *program, const md_reach *reach, unsigned at)
 {
     for (unsigned i = 0; i < program->n_fns; i++)
-        if (leads_to(program, reach, at, i) && (reach->below[i] & MD_BIT(at)))
+        if (md_leads_to(program, at, i) && (reach->below[i] & MD_BIT(at)))
             return true;
     return false;
 }
@@ -46,7 +37,7 @@ static uint64_t longest(const md_program *program, const md_reach *reach, unsign
             if (!(reach->below[kernel] & MD_BIT(i)))
                 continue;
             for (unsigned k = 0; k < program->n_fns; k++)
-                if (leads_to(program, reach, i, k) && best[k] > below)
+                if (md_leads_to(program, i, k) && best[k] > below)
                     below = best[k];
             best[i] = below + (sync ? fn->own.value[MD_SYNC_STACK] : fn->frame);
         }
@@ -101,7 +92,7 @@ static void find_need(const md_program *program, const md_reach *reach, unsigned
     for (unsigned i = 0; i < program->n_fns; i++) {
         const md_fn *fn = &program->fn[i];
 
-        if (fn->provided || fn->missing)
+        if (!md_is_defined(fn))
             continue;
         own = md_own_of(program, reach, i);
         if (from & MD_BIT(i))

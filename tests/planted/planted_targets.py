@@ -9,8 +9,10 @@ Defects are rows of tests/planted/plant_models.c, which the library of MODE=plan
 property that does not hold. Without a defect it runs all of its seeds.
 """
 import argparse
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,13 @@ import edits
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ROW = re.compile(r'^    \{ "([\w-]+)", "\w+", \w+, "(\w+)" \},$', re.M)
-FLAGS = ["-std=c11", "-O1", "-fPIC", "-pthread", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", '-DCV_VERSION="0"', "-DCV_PLANTS=1", "-Iinclude", "-Isrc", "-Ispec"]
+
+
+def compile_words(build, source):
+    """How editors are told that a source is compiled, without source and output; what the mode adds (sanitizers/planted.mk) is not in it."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as h:
+        words = next(shlex.split(row["command"]) for row in json.load(h) if row["file"] == source)
+    return words[:words.index("-c")]
 
 
 def seeds(target):
@@ -46,9 +54,9 @@ def edited(build, tmp, target, source, old, new):
     named = [os.path.join(obj, "fuzz", name) for name in ("engine/replay-%s.o" % target, "target_%s.o" % target)]
     for folder, want in ((os.path.join(obj, "fuzz"), re.compile(r"(?!target_).*\.o$")), (os.path.join(obj, "tests", "model"), re.compile(r".*\.o$"))):
         named += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if want.match(name)]
-    compiler = os.environ.get("CC", "cc")
-    subprocess.run([compiler, *FLAGS, "-iquote", os.path.dirname(source), "-c", copy, "-o", copy + ".o"], check=True, cwd=ROOT)
-    subprocess.run([compiler, "-pthread", "-o", program, *named, copy + ".o", os.path.join(build, "libcuvet.a"), "-llz4", "-lzstd"], check=True)
+    words = compile_words(build, source)
+    subprocess.run([*words, "-DCV_PLANTS=1", "-w", "-iquote", os.path.dirname(source), "-c", copy, "-o", copy + ".o"], check=True, cwd=ROOT)
+    subprocess.run([words[0], "-pthread", "-o", program, *named, copy + ".o", os.path.join(build, "libcuvet.a"), "-llz4", "-lzstd"], check=True)
     return program
 
 
