@@ -9,7 +9,8 @@
 static bool is_ours(cv_rule rule)
 {
     return rule == CV_R_LINK_MULTIPLE || rule == CV_R_LINK_SIZE || rule == CV_R_LINK_SPACE ||
-           rule == CV_R_LINK_PROTOTYPE || rule == CV_R_LINK_ENTRY || rule == CV_R_LINK_MANAGED;
+           rule == CV_R_LINK_PROTOTYPE || rule == CV_R_LINK_ENTRY || rule == CV_R_LINK_MANAGED ||
+           rule == CV_R_LINK_PRIVATE;
 }
 
 /* What admission asks of an input alone, and what is said of all inputs. */

@@ -204,7 +204,8 @@ static void check_private(const reloc_batch *batch, uint64_t index, const cv_elf
 {
     const cv_cubin *cubin = batch->cubin;
 
-    if (!named || !cv_role_is_private(named->role) || named == *batch->own || !cv_name_work(batch->ctx, named->fn))
+    if (!named || !cv_role_is_private(named->role) || named == *batch->own ||
+        !cv_name_work(batch->ctx, named->fn))
         return;
     if (cv_span_eq(named->fn, cv_cubin_sec(cubin, cv_cubin_sec(cubin, batch->section)->header.info)->fn))
         *batch->own = named;
