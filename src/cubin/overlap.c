@@ -31,12 +31,12 @@ static uint64_t offset_of(const cv_cubin *cubin, uint64_t section)
 }
 
 /* The field of an entry, in bits from the begin of the target; false: it is not known, and nothing is said.
- */
+ * What clears a word patches all of it. */
 static bool field_of(const cv_elf_reloc *reloc, uint64_t *first, uint64_t *bits)
 {
     const cv_reloc_facts *facts = cv_reloc_of(reloc->type);
 
-    *bits = facts->bits;
+    *bits = cv_reloc_has(facts, CV_USE_CLEARS) ? facts->bytes * UINT64_C(8) : facts->bits;
     *first = cv_sat_add(cv_sat_mul(reloc->off, 8), facts->pos);
     return *bits != 0;
 }

@@ -223,8 +223,9 @@ static void compare_with_winner(const cv_view_resolve *view, const cv_resolution
     }
 }
 
-/* Memory that a function has alone is not there for others: whoever names a variable in it has it in a
- * section of the same function. The reference ends with an internal error of its own. */
+/* Memory that a function has alone is not there for others, and no compiler gives a name to it that they can
+ * ask for: of two definitions one would be gone with its function. The reference ends with an internal error
+ * of its own. */
 static void keep_private(const cv_view_resolve *view, const cv_resolution_entry *entry)
 {
     const cv_isym *win = cv_l_isym(view, entry->win);
@@ -235,7 +236,7 @@ static void keep_private(const cv_view_resolve *view, const cv_resolution_entry 
     for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(view, i)) {
         const cv_isym *sym = cv_l_isym(view, i);
 
-        if (sym->sec == CV_NONE || cv_l_isec(view, sym->sec)->name != home->name)
+        if (sym->sec != win->sec)
             say_conflict(view, sym, win, CV_R_LINK_PRIVATE, sym->index, win->index);
     }
 }

@@ -392,6 +392,11 @@ static const cubin_row ROWS[] = {
     { CV_R_SYM_SPACE, VARS, { Y("with_value", OTHER, 0x60), NONE }, HERE, CUVET_OK },
     { CV_R_SYM_SPACE, "vars.sm_90.rdc", { Y("table", OTHER, 0x20), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_BITS, LINKED, { B(".rela.text._Z6callerPi", 0, 8, 0x20), NONE }, ANYWHERE, CUVET_OK },
+    { CV_R_RELOC_BITS,
+      "plain.sm_90.g.rdc",
+      { B(".rela.debug_info", 8, 4, 73), B(".rela.debug_info", 0, 8, 0x24) },
+      ANYWHERE,
+      CUVET_OK }, /* a word that is cleared */
     { CV_R_RELOC_OVER, LINKED, { B(".text._Z6callerPi", 0x14, 1, 1), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_KERNEL_OTHER,
       "weak.sm_90",
