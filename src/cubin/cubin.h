@@ -58,6 +58,7 @@ typedef struct cv_sec {
     uint32_t sym, merc_sym; /* section symbol in .symtab, in .nv.merc.symtab; 0 = none */
     uint32_t kernel_sym;    /* of .text: symbol of the kernel; 0 = a device function */
     uint32_t regs;          /* of .text: registers, where .nv.info tells; 0 = it does not */
+    bool sets_regs;         /* of .text: a record says that it sets its registers while it runs */
     uint32_t relocs;        /* its relocations, those that a linker has resolved apart; 0 = none */
     uint64_t code_end; /* of code: largest value + size of its FUNC symbols (capsule: of the expanded code) */
 } cv_sec;

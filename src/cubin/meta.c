@@ -200,7 +200,7 @@ static cuvet_status check_global(cv_ctx *ctx, cv_cubin *cubin, bool merc)
     return CUVET_OK;
 }
 
-static cuvet_status check_functions(cv_ctx *ctx, const cv_cubin *cubin)
+static cuvet_status check_functions(cv_ctx *ctx, cv_cubin *cubin)
 {
     cuvet_status status = CUVET_OK;
 

@@ -24,7 +24,7 @@ static inline uint8_t cv_meta_sym_type(cv_span table, uint64_t index)
 /* True: read to the end, so that what it does not say is missing. */
 CV_MUST bool cv_meta_info_global(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc,
                                  cv_u32s *marks);
-CV_MUST cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc);
+CV_MUST cuvet_status cv_meta_info_function(cv_ctx *ctx, cv_cubin *cubin, uint64_t section, bool merc);
 /* Every function has its sizes. */
 void cv_meta_check_marks(cv_ctx *ctx, cv_cubin *cubin, bool merc, const cv_u32s *marks);
 

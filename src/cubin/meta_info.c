@@ -452,7 +452,7 @@ static void find_code(info_section *info, uint64_t index)
     }
 }
 
-cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t section, bool merc)
+cuvet_status cv_meta_info_function(cv_ctx *ctx, cv_cubin *cubin, uint64_t section, bool merc)
 {
     cuvet_status status = CUVET_OK;
     info_section info;
@@ -462,6 +462,8 @@ cuvet_status cv_meta_info_function(cv_ctx *ctx, const cv_cubin *cubin, uint64_t 
     info.where = merc ? CV_IN_MERC_FN : CV_IN_FN;
     find_code(&info, section);
     if (read_records(&info)) {
+        if (!merc && info.code && was_given(&info, CV_ATTR_REG_RECONFIG))
+            cv_sec_mut(cubin, info.code)->sets_regs = true;
         check_params(&info);
         check_together(&info);
         status = check_ordinals(&info);

@@ -77,19 +77,7 @@ static bool raise_callers(needs_reading *needs)
  * them as they are. */
 static bool sets_registers(const needs_reading *needs, uint32_t sym, const cv_elf_symbol *symbol)
 {
-    uint32_t code = cv_cubin_shndx(needs->cubin, false, sym, symbol);
-    cv_span span = cv_cubin_body(needs->cubin, cv_cubin_sec(needs->cubin, code)->info_sec);
-    uint64_t pos = 0;
-    cv_tlv tlv;
-
-    if (!cv_work(needs->ctx, span.len / 4, needs->graph.off))
-        return true; /* reported */
-    while (cv_tlv_at(span, pos, &tlv) == CV_TLV_OK) {
-        if (tlv.code == CV_ATTR_REG_RECONFIG)
-            return true;
-        pos = tlv.next;
-    }
-    return false;
+    return cv_cubin_sec(needs->cubin, cv_cubin_shndx(needs->cubin, false, sym, symbol))->sets_regs;
 }
 
 static void compare_records(const needs_reading *needs)

@@ -41,27 +41,29 @@ static void check_relocations(const cv_view_undefined *view, cv_u8s *reported, c
 
 /* An executable has memory for every variable, whatever refers to it: the reference refuses one that only
  * dead code names as well. Names of the system are of no space. */
-static void check_variables(const cv_view_undefined *view, cv_u8s *reported)
+static bool is_missing_variable(const cv_isym *sym)
+{
+    return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) != 0 && !cv_l_is_reserved(sym);
+}
+
+/* A function that live code calls by the call graph alone; the reference asks that as well. */
+static bool is_called(const cv_view_undefined *view, const cv_isym *sym)
+{
+    cv_id fn = cv_l_fn_of(view, sym->id);
+
+    return fn != CV_NONE && cv_l_fn_calls(view, fn)->live;
+}
+
+/* What has to be defined without a relocation that names it. */
+static void check_names(const cv_view_undefined *view, cv_u8s *reported)
 {
     for (cv_id i = 0; i < view->resolution->entries.count; i++) {
         cv_id first = cv_l_entry(view, i)->first;
         const cv_isym *sym = first == CV_NONE ? NULL : cv_l_isym(view, first);
 
-        if (sym && cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) != 0 &&
-            !cv_l_is_reserved(sym) && !cv_link_may_stay_undefined(view, sym))
+        if (sym && (is_missing_variable(sym) || is_called(view, sym)) &&
+            !cv_link_may_stay_undefined(view, sym))
             say(view, reported, sym);
-    }
-}
-
-/* A function that live code calls by the call graph alone; the reference asks that as well. */
-static void check_functions(const cv_view_undefined *view, cv_u8s *reported)
-{
-    for (cv_id i = 0; i < view->resolution->entries.count; i++) {
-        cv_id first = cv_l_entry(view, i)->first, fn = first == CV_NONE ? CV_NONE : cv_l_fn_of(view, first);
-
-        if (fn != CV_NONE && cv_l_fn_calls(view, fn)->live &&
-            !cv_link_may_stay_undefined(view, cv_l_isym(view, first)))
-            say(view, reported, cv_l_isym(view, first));
     }
 }
 
@@ -82,8 +84,7 @@ cuvet_status cv_stage_undefined(const cv_view_undefined *view)
             check_relocations(view, &reported, osec,
                               target->group == CV_G_CODE && !cv_l_fn_calls(view, target->fn)->live);
     }
-    check_variables(view, &reported);
-    check_functions(view, &reported);
+    check_names(view, &reported);
     cv_u8s_free(&view->ctx->mem, &reported);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
