@@ -118,13 +118,17 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
 
 static void end_package(cli_inventory *inventory, const cli_input *in)
 {
+    cli_digest digest;
+    const cli_inventory_package package = { in->name, in->entries, in->hash.known ? &digest : NULL };
+
     if (in->rc != 0) /* inside of another one */
         return;
     if (!inventory->in_package) {
         inventory->n_packages++;
         inventory->form->begin_package(inventory);
     }
-    inventory->form->end_package(inventory, in->name, in->entries);
+    memcpy(digest.byte, in->hash.byte, sizeof(digest.byte));
+    inventory->form->end_package(inventory, &package);
     inventory->in_package = false;
     cli_record_flush(&inventory->record, stdout);
 }
@@ -192,7 +196,7 @@ int cmd_inventory(int argc, char **argv)
     inventory.form->begin(&inventory);
     rc = cli_session_run(&session);
     if (inventory.in_package) /* whoever opens packages is gone, which was said */
-        inventory.form->end_package(&inventory, "not read to its end", 0);
+        inventory.form->end_package(&inventory, &(cli_inventory_package){ .name = "not read to its end" });
     inventory.form->end(&inventory);
     cli_record_free(&inventory.record);
     rc = cli_worse(rc, cli_worse(inventory.rc, inventory.looking.rc));

@@ -238,6 +238,8 @@ bool opener_packet_ok(const opener_packet *packet, size_t count, const char *tex
         return false;
     if (packet->n_name == 0 || text[packet->n_name - 1] != '\0' || (packet->n_why && text[all - 1] != '\0'))
         return false;
+    if (packet->hash.known > (packet->what == CLI_PACKAGE))
+        return false;
     if (packet->what == CLI_PACKAGE)
         return !fd && !packet->opened && !packet->remark && packet->n_why == 0;
     if (packet->number != 0 && !fd)

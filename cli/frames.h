@@ -105,7 +105,8 @@ typedef struct opener_packet {
     uint32_t number;                   /* under which the keeper of verdicts knows it; 0: it does not */
     uint8_t end, remark, opened, what; /* cli_what; size of a package: number of its entries */
     uint32_t layer;
-    uint8_t fate, unused[7]; /* cli_fate */
+    uint8_t fate, unused[2]; /* cli_fate */
+    cli_package_hash hash;
 } opener_packet;
 
 /** May the caged side go on with this packet? @param n bytes that came, head included @param text what came

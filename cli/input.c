@@ -327,6 +327,7 @@ static bool deliver_input(const input_queue *queue, const cli_found *found)
                      .fate = found->fate,
                      .layer = found->layer,
                      .entries = found->what == CLI_PACKAGE ? found->size : 0,
+                     .hash = found->hash,
                      .source = { .size = sizeof(in.source), .owned_fd = -1 } };
     struct stat st = { 0 };
     bool go_on;

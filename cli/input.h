@@ -18,10 +18,11 @@ typedef struct cli_input {
     bool remark;     /* no input at all: only `why` is to be said. For cli_ahead_calls */
     bool kept;       /* set by the callback: it goes on with the source, and releases it */
     cli_what what;
-    uint32_t number;  /* under which the keeper of verdicts knows it; 0: it does not */
-    uint64_t entries; /* of a package, which has no source; rc is the number of packages around it */
-    cli_fate fate;    /* of an entry of an image archive … */
-    uint32_t layer;   /* … and the layer that did it, from 1; 0: none */
+    uint32_t number;       /* under which the keeper of verdicts knows it; 0: it does not */
+    uint64_t entries;      /* of a package, which has no source; rc is the number of packages around it */
+    cli_package_hash hash; /* of the same */
+    cli_fate fate;         /* of an entry of an image archive … */
+    uint32_t layer;        /* … and the layer that did it, from 1; 0: none */
 } cli_input;
 
 /* What the run may do, known before the first input is handed out. */

@@ -23,6 +23,7 @@ typedef struct cli_found {
     uint32_t number;   /* under which the keeper of verdicts knows it; 0: it does not */
     cli_fate fate;
     uint32_t layer;
+    cli_package_hash hash;
 } cli_found;
 
 /** Takes the descriptor if it is owned. @return false: stop here. */

@@ -79,7 +79,8 @@ static bool send_packet(int channel, const cli_found *found)
                                   .opened = found->fd >= 0,
                                   .what = (uint8_t)found->what,
                                   .fate = (uint8_t)found->fate,
-                                  .layer = found->layer };
+                                  .layer = found->layer,
+                                  .hash = found->hash };
         packet.n_name = length_of(found->name, OPENER_NAME_MOST);
         packet.n_why = length_of(found->why, OPENER_WHY_MOST);
     }
@@ -157,6 +158,7 @@ cli_opened cli_opener_take(int channel, bool wait, cli_found *out, char *text)
                         .owned = true,
                         .what = (cli_what)packet.what,
                         .fate = (cli_fate)packet.fate,
-                        .layer = packet.layer };
+                        .layer = packet.layer,
+                        .hash = packet.hash };
     return CLI_OPENED_ONE;
 }

@@ -37,6 +37,13 @@ typedef struct cli_inventory_file {
     const char *fate; /* of a file of an image archive that is in no image; NULL */
 } cli_inventory_file;
 
+/* What is known of a package when it ends. */
+typedef struct cli_inventory_package {
+    const char *name;
+    uint64_t entries;
+    const cli_digest *digest; /* of its bytes; NULL: it is not known */
+} cli_inventory_package;
+
 /* What is known of a piece. */
 typedef struct cli_inventory_piece {
     const cuvet_item *item;
@@ -61,7 +68,7 @@ typedef struct cli_inventory_form {
     void (*kernel)(cli_inventory *inventory, const cli_inventory_kernel *kernel);
     void (*end_piece)(cli_inventory *inventory, uint64_t kernels);
     void (*end_file)(cli_inventory *inventory, const cli_inventory_file *file);
-    void (*end_package)(cli_inventory *inventory, const char *name, uint64_t entries);
+    void (*end_package)(cli_inventory *inventory, const cli_inventory_package *package);
     void (*end)(cli_inventory *inventory);
 } cli_inventory_form;
 

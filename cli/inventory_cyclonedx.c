@@ -174,15 +174,17 @@ static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
     cli_record_close(record, '}');
 }
 
-static void end_package(cli_inventory *inventory, const char *name, uint64_t entries)
+static void end_package(cli_inventory *inventory, const cli_inventory_package *package)
 {
     cli_record *record = &inventory->record;
     char ref[32];
 
     snprintf(ref, sizeof(ref), "package-%" PRIu64, inventory->n_packages);
-    end_component(inventory, "container", ref, name);
+    end_component(inventory, "container", ref, package->name);
+    if (package->digest)
+        put_hash(record, package->digest);
     cli_record_open(record, "properties", '[');
-    put_number(record, "cuvet:entries", entries);
+    put_number(record, "cuvet:entries", package->entries);
     cli_record_close(record, ']');
     cli_record_close(record, '}');
 }

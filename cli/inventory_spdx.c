@@ -170,15 +170,17 @@ static void end_file(cli_inventory *inventory, const cli_inventory_file *file)
     keep(inventory, FILE_END);
 }
 
-static void end_package(cli_inventory *inventory, const char *name, uint64_t entries)
+static void end_package(cli_inventory *inventory, const cli_inventory_package *package)
 {
     char id[ID_CAP], text[64];
 
     snprintf(id, sizeof(id), "SPDXRef-package-%" PRIu64, inventory->n_packages);
-    snprintf(text, sizeof(text), "entries=%" PRIu64, entries);
-    add_to_space(inventory, name);
+    snprintf(text, sizeof(text), "entries=%" PRIu64, package->entries);
+    add_to_space(inventory, package->name);
     begin_element(inventory, id, "ARCHIVE");
-    cli_record_text(&inventory->record, "name", name);
+    cli_record_text(&inventory->record, "name", package->name);
+    if (package->digest)
+        put_checksum(inventory, package->digest);
     cli_record_string(&inventory->record, "comment", text);
     cli_record_close(&inventory->record, '}');
     keep(inventory, PACKAGE_END);

@@ -2,6 +2,8 @@
 #ifndef CLI_WHAT_H
 #define CLI_WHAT_H
 
+#include <stdint.h>
+
 /* What an input is. */
 typedef enum cli_what {
     CLI_INPUT,
@@ -17,5 +19,12 @@ typedef enum cli_fate {
     CLI_FATE_UNUSED, /* it is in no layer of an image */
     CLI_N_FATE
 } cli_fate;
+
+/* SHA-256 of a package that is in no other one, for commands that ask for it. Whoever opens it takes the hash,
+ * and not who unpacks it. */
+typedef struct cli_package_hash {
+    uint8_t byte[32];
+    uint8_t known; /* 0 or 1 */
+} cli_package_hash;
 
 #endif

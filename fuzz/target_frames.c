@@ -282,7 +282,10 @@ static void from_opener(fz_state *fuzz, frames_rest rest)
         FZ_CHECK(strnlen(text, count) < packet.n_name, "a name ends in its bytes");
         FZ_CHECK(!packet.n_why || strnlen(text + packet.n_name, count - packet.n_name) < packet.n_why,
                  "so does a reason");
-        FZ_CHECK((packet.n_why == 0) == (how & 1), "there is a descriptor, or a reason");
+        FZ_CHECK(packet.what == CLI_PACKAGE ? packet.n_why == 0 && !(how & 1)
+                                            : (packet.n_why == 0) == (how & 1),
+                 "there is a descriptor, or a reason, and a package has neither");
+        FZ_CHECK(packet.hash.known <= (packet.what == CLI_PACKAGE), "a hash is one of a package");
         FZ_CHECK(!packet.remark || !(how & 1), "a remark is no input");
         fz_note(fuzz, packet.n_name);
     }

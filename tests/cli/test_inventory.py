@@ -112,9 +112,16 @@ def files_and_packages():
     tops = [c for c in found if len(c[0]) == 1]
     equal([(c[0], c[1]) for c in tops], [((HOST,), "file"), ((path,), "container")])
     equal(tops[1][3], {"entries": "2"})
+    equal(tops[1][2], [hashlib.sha256(open(path, "rb").read()).hexdigest()])
     (entry,) = [c for c in found if len(c[0]) == 2 and c[0][0] == path]
     equal((entry[0][1], entry[1], entry[2], entry[3]), (path + "!/a", "file", [hashlib.sha256(multi).hexdigest()], {"verdict": "clean", "size": str(len(multi))}))
     equal(tops[0][2], [hashlib.sha256(open(HOST, "rb").read()).hexdigest()])
+    # One inside of another one comes from a program that is not believed: its files have hashes, it has none, and is counted in the other one.
+    outer = package(inner=open(path, "rb").read())
+    for form, read_back in (("cyclonedx", by_cyclonedx), ("spdx", by_spdx)):
+        hashes = {c[0]: c[2] for c in read_back(inventory(form, outer)[1])}
+        equal(hashes[(outer,)], [hashlib.sha256(open(outer, "rb").read()).hexdigest()], form)
+        equal([h for name, h in hashes.items() if len(name) == 2], [[hashlib.sha256(multi).hexdigest()]], form)
     # A package without device code is there all the same.
     equal([c[1] for c in by_cyclonedx(inventory("cyclonedx", package(a=b"text"))[1])], ["container"])
     equal(len(by_spdx(inventory("spdx", package(a=b"text"))[1])), 1)
