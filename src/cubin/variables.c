@@ -39,8 +39,8 @@ static bool is_piece(const cv_cubin *cubin, const cv_elf_symbol *symbol, const c
     return is_compilers(cubin, symbol, sec, CV_BANK_TABLES);
 }
 
-/* Two names of all parameters of one kernel: each input that defined the weak kernel had its own, and linkers
- * keep them. Nobody writes there. */
+/* Two names of all parameters of one kernel: each input that defined the weak kernel had its own, with the
+ * parameters that it knew, and linkers keep them. Nobody writes there. */
 static bool are_parameters(const cv_cubin *cubin, const cv_sec *sec, uint64_t one, uint64_t other)
 {
     cv_elf_symbol first, second;
@@ -93,7 +93,7 @@ static void check_section(variable_pass *pass, const cv_sec *sec)
         cv_elf_read_symbol(pass->cubin->symtab, false, index, &symbol);
         stop = symbol.value + symbol.size; /* within the section */
         same = symbol.value == begin && stop == end;
-        if (symbol.value < end && !(same && are_parameters(pass->cubin, sec, index, widest)))
+        if (symbol.value < end && !are_parameters(pass->cubin, sec, index, widest))
             cv_report_at(pass->ctx, CUVET_P_SYMBOL, index, same ? CV_R_SYM_SAME_PLACE : CV_R_SYM_OVERLAP,
                          pass->cubin->symtab.off + index * cv_elf_sym_size(false) +
                              cv_elf_sym_at(false, CV_ST_VALUE),

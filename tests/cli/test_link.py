@@ -966,4 +966,16 @@ def memory_of_one_kernel_is_not_for_others():
                 linked(*options, one, arch="sm_75")
 
 
+@test
+def parameters_of_two_definitions():
+    """Of a weak kernel, with different sizes: with -r each definition's name of all parameters stays, as in the reference, and a scan has nothing to say."""
+    data = read(os.path.join(ROOT, "corpus", "writer", "regress", "parameters-of-two-definitions"))
+    second = data.index(b"\x7fELF", 1)
+    pair = [write(data[:second], "first.cubin"), write(data[second:second + 3392], "second.cubin")]
+    for order in (pair, pair[::-1]):
+        out = edit.Elf(linked("-r", *order, arch="sm_75"))
+        sizes = [out.get(edit.SYM["size"], at) for name, at in out.symbols() if name == "_param"]
+        equal(sizes, [4, 1] if order is pair else [1, 4])
+
+
 main()
