@@ -9,8 +9,7 @@
 static bool is_ours(cv_rule rule)
 {
     return rule == CV_R_LINK_MULTIPLE || rule == CV_R_LINK_SIZE || rule == CV_R_LINK_SPACE ||
-           rule == CV_R_LINK_PROTOTYPE || rule == CV_R_LINK_ENTRY || rule == CV_R_LINK_MANAGED ||
-           rule == CV_R_LINK_PRIVATE;
+           rule == CV_R_LINK_PROTOTYPE || rule == CV_R_LINK_ENTRY || rule == CV_R_LINK_MANAGED;
 }
 
 /* What admission asks of an input alone, and what is said of all inputs. */
@@ -20,7 +19,7 @@ static bool is_admission(cv_rule rule)
            rule == CV_R_LINK_EXTENT || rule == CV_R_LINK_ALIGN || rule == CV_R_LINK_SECTION ||
            rule == CV_R_SYM_RANGE || rule == CV_R_TLV_NO_REGCOUNT || rule == CV_R_LINK_CAPSULE ||
            rule == CV_R_LINK_OTHER_DEBUG || rule == CV_R_LINK_OF_LINKERS || rule == CV_R_LINK_SYSTEM_NAME ||
-           rule == CV_R_LINK_SYMBOL_TYPE || rule == CV_R_LINK_NAMELESS;
+           rule == CV_R_LINK_SYMBOL_TYPE || rule == CV_R_LINK_NAMELESS || rule == CV_R_LINK_PRIVATE;
 }
 
 typedef struct listener {

@@ -223,24 +223,6 @@ static void compare_with_winner(const cv_view_resolve *view, const cv_resolution
     }
 }
 
-/* Memory that a function has alone is not there for others, and no compiler gives a name to it that they can
- * ask for: of two definitions one would be gone with its function. The reference ends with an internal error
- * of its own. */
-static void keep_private(const cv_view_resolve *view, const cv_resolution_entry *entry)
-{
-    const cv_isym *win = cv_l_isym(view, entry->win);
-    const cv_isec *home = win->sec == CV_NONE ? NULL : cv_l_isec(view, win->sec);
-
-    if (!home || !cv_role_is_private(cv_cubin_sec(&cv_l_obj(view, home->obj)->cubin, home->index)->role))
-        return;
-    for (cv_id i = entry->first; i != CV_NONE; i = cv_l_next_of(view, i)) {
-        const cv_isym *sym = cv_l_isym(view, i);
-
-        if (sym->sec != win->sec)
-            say_conflict(view, sym, win, CV_R_LINK_PRIVATE, sym->index, win->index);
-    }
-}
-
 static bool begin_entries(const cv_view_resolve *view)
 {
     static const cv_resolution_entry NOTHING = {
@@ -282,8 +264,6 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
         if (entry->loose_size && entry->win != CV_NONE &&
             cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT)
             compare_with_winner(view, entry);
-        if (entry->win != CV_NONE && entry->first != entry->last)
-            keep_private(view, entry);
     }
     view->resolution->reserved = !view->options->no_reserved && mentions_reserved(view);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;

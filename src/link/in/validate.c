@@ -108,6 +108,14 @@ static void admit_common(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_LINK_PLACE, CV_SHN_COMMON, 0);
 }
 
+/* Memory that a function has alone has no name that others see: of two definitions one would be gone with its
+ * function. No compiler writes one; the reference ends with an internal error where it counts. */
+static bool is_exported_private(const cv_view_validate *view, const cv_isym *sym)
+{
+    return cv_l_bind(sym) != CV_STB_LOCAL && sym->sec != CV_NONE &&
+           cv_role_is_private(role_of(view, cv_l_isec(view, sym->sec)));
+}
+
 /* What lies in shared memory without being a shared variable has no place when the variables have theirs. */
 static void admit_shared(const cv_view_validate *view, cv_id id)
 {
@@ -117,6 +125,8 @@ static void admit_shared(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
     else if (sym->value > ALIGN_MOST)
         cv_link_say(view, id, CV_R_LINK_EXTENT, sym->value, 0);
+    else if (is_exported_private(view, sym))
+        cv_link_say(view, id, CV_R_LINK_PRIVATE, sym->info, 0);
 }
 
 static bool in_shared(const cv_view_validate *view, const cv_isym *sym)
@@ -196,6 +206,8 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
     else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && sym->sec != CV_NONE &&
              (!fits_space(view, sym) || in_foreign_bank(view, sym)))
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
+    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_exported_private(view, sym))
+        cv_link_say(view, id, CV_R_LINK_PRIVATE, sym->info, 0);
 }
 
 /* What only a link knows, and what it writes for every kernel: beside its own, that of an input would be a
