@@ -48,6 +48,18 @@ bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t 
     return good;
 }
 
+void cli_hash_package(cli_package_hash *hash, int fd, uint64_t size)
+{
+    cuvet_source source = { .size = sizeof(source), .owned_fd = -1 };
+    cli_digest digest;
+
+    if (cuvet_source_fd_sized(fd, size, &source) != CUVET_OK)
+        return;
+    hash->known = cli_digest_source(&digest, &source, 0, size);
+    memcpy(hash->byte, digest.byte, sizeof(hash->byte));
+    cuvet_source_destroy(&source);
+}
+
 void cli_digest_text(const cli_digest *digest, char out[CLI_SHA256_CAP])
 {
     cli_hex(digest->byte, sizeof(digest->byte), out);

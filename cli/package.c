@@ -520,19 +520,6 @@ static void run(package *pack, int fd, package_form form)
         say_lost(pack, status);
 }
 
-/* Of all its bytes, whatever they are to whoever unpacks them. */
-static void hash_package(const cli_found *found, cli_package_hash *hash)
-{
-    cuvet_source source = { .size = sizeof(source), .owned_fd = -1 };
-    cli_digest digest;
-
-    if (cuvet_source_fd_sized(found->fd, found->size, &source) != CUVET_OK)
-        return;
-    hash->known = cli_digest_source(&digest, &source, 0, found->size);
-    memcpy(hash->byte, digest.byte, sizeof(hash->byte));
-    cuvet_source_destroy(&source);
-}
-
 /* A package that nothing came out of, and nothing was said of, is a file like others; one that begins like a
  * program is as well. @return false: then it was handed on, and taken */
 static bool walk_package(package_walk *walk, const cli_found *found, uint32_t depth, int notes)
@@ -556,7 +543,7 @@ static bool walk_package(package_walk *walk, const cli_found *found, uint32_t de
     nothing = pack.count == 0 && !pack.judged && !walk->beyond;
     whole.size = pack.count;
     if (depth == 0 && walk->args->command == CLI_C_INVENTORY)
-        hash_package(found, &whole.hash);
+        cli_hash_package(&whole.hash, found->fd, found->size);
     if (nothing) {
         if (!pack.said)
             give(walk, &remark);

@@ -65,6 +65,8 @@ typedef struct cli_digest {
 void cli_digest_of(cli_digest *digest, const void *bytes, size_t size);
 /** Of a part of a source. @return false: it could not be read */
 bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t off, uint64_t size);
+/** Of all bytes of an open file, whatever they are to whoever unpacks them. Not known: it cannot be read. */
+void cli_hash_package(cli_package_hash *hash, int fd, uint64_t size);
 int cli_digest_order(const cli_digest *left, const cli_digest *right);
 /** Not zeros? */
 bool cli_digest_known(const cli_digest *digest);
