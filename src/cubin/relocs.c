@@ -238,6 +238,8 @@ static bool is_known(const reloc_batch *batch, const cv_reloc_facts *facts, cons
 {
     if (facts->who == CV_RELOC_DRIVER || (batch->cubin->exe && !cv_reloc_is_linked(facts)))
         return is_placed(named, type, facts);
+    if (named->role == CV_ROLE_DEBUG || named->role == CV_ROLE_NV_DEBUG)
+        return false;
     return (named->role != CV_ROLE_GLOBAL && named->role != CV_ROLE_GLOBAL_INIT) || is_variable(type);
 }
 

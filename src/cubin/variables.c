@@ -93,7 +93,7 @@ static void check_section(variable_pass *pass, const cv_sec *sec)
         cv_elf_read_symbol(pass->cubin->symtab, false, index, &symbol);
         stop = symbol.value + symbol.size; /* within the section */
         same = symbol.value == begin && stop == end;
-        if (symbol.value < end && !(symbol.value == begin && are_parameters(pass->cubin, sec, index, widest)))
+        if (symbol.value < end && !are_parameters(pass->cubin, sec, index, widest))
             cv_report_at(pass->ctx, CUVET_P_SYMBOL, index, same ? CV_R_SYM_SAME_PLACE : CV_R_SYM_OVERLAP,
                          pass->cubin->symtab.off + index * cv_elf_sym_size(false) +
                              cv_elf_sym_at(false, CV_ST_VALUE),

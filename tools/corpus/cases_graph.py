@@ -519,7 +519,7 @@ def named_twice(e, **fields):
 
 for rule, label, fields in (
     ('SYM_SAME_PLACE', 'parameters-of-program', {'other': 0x80}),
-    ('SYM_OVERLAP', 'parameters-shorter', {'value': 0x164, 'size': 4}),
+    ('SYM_OVERLAP', 'parameters-shorter', {'value': 0x164, 'size': 4, 'other': 0x80}),
 ):
     case(rule, label, 'vars.sm_75.rdc.cubin', lambda e, f=fields: named_twice(e, **f), legal=named_twice)
 for base in (V75, V90, V100, 'vars.sm_90.linked.cubin'):

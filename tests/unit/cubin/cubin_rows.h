@@ -397,6 +397,7 @@ static const cubin_row ROWS[] = {
       { B(".rela.debug_info", 8, 4, 73), B(".rela.debug_info", 0, 8, 0x24) },
       ANYWHERE,
       CUVET_OK }, /* a word that is cleared */
+    { CV_R_RELOC_UNPLACED, CALLS, { B(".rela.text._Z6callerPi", 108, 4, 13), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_OVER, LINKED, { B(".text._Z6callerPi", 0x14, 1, 1), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_KERNEL_OTHER,
       "weak.sm_90",
