@@ -28,7 +28,7 @@ typedef struct reloc_batch {
     uint64_t section;
     cv_span body;
     bool rela, merc, insn; /* insn: the target holds instructions */
-    bool debug;            /* the target holds debug data */
+    bool debug, frames;    /* the target holds debug data; call frames */
     bool loaded;           /* … or what a loader patches, and the entries are not applied yet */
     uint32_t owner;        /* of code: the symbol of its function */
     cv_span target;        /* its bytes */
@@ -324,6 +324,19 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     }
 }
 
+/* Call frames are of code, and name themselves where one begins. */
+static void check_of_frames(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc)
+{
+    cv_elf_symbol symbol;
+    const cv_sec *named;
+
+    cv_elf_read_symbol(batch->cubin->symtab, false, reloc->sym, &symbol);
+    named = section_of(batch, reloc, symbol.shndx);
+    if (cv_elf_sym_type(&symbol) != CV_STT_FUNC &&
+        !(named && (cv_is_frames(named) || cv_role_is_code(named->role))))
+        entry_report(batch, index, CV_R_RELOC_FRAMES, 12, reloc->sym, cv_elf_sym_type(&symbol));
+}
+
 /* What can be said of a type. Returns the bytes from r_offset to the end of the field. */
 static uint64_t check_type(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                            const cv_reloc_facts *facts)
@@ -370,6 +383,8 @@ CV_INLINE uint64_t check_entry(const reloc_batch *batch, uint64_t index, const c
         check_empty(batch, index, reloc, facts, good->info, good->other);
     else if (batch->loaded)
         check_loaded(batch, index, reloc, facts);
+    else if (batch->frames && reloc->sym < batch->n_syms)
+        check_of_frames(batch, index, reloc);
     if (reloc->off >= batch->limit || bytes > batch->limit - reloc->off)
         entry_report(batch, index, CV_R_RELOC_OFFSET, 0, reloc->off, batch->limit);
     else if (batch->insn && (reloc->off & batch->within) != 0 && facts->insn)
@@ -492,6 +507,7 @@ static cuvet_status check_section(cv_ctx *ctx, cv_cubin *cubin, uint64_t index, 
     batch.limit = cv_role_is_capsule(target->role) ? target->code_end : target->header.size;
     batch.insn = cubin->conv && cv_role_is_code(target->role);
     batch.debug = cubin->conv && (target->role == CV_ROLE_DEBUG || target->role == CV_ROLE_NV_DEBUG);
+    batch.frames = batch.debug && !merc && cv_is_frames(target);
     batch.loaded =
         cubin->conv && !merc && sec->header.type != CV_SHT_CUDA_RESOLVED_RELA && is_patched(target->role);
     batch.within = cubin->conv ? cubin->gen->instruction - 1 : 0; /* a power of two */

@@ -369,6 +369,12 @@ for label, kind in (('32', 3), ('64', 4), ('texture', 6), ('byte', 85)):
         V90,
         lambda e, k=kind: e.reloc('.rela.nv.constant4', 0, 'sym', e.symbol_index('_Z4varsPi')).reloc('.rela.nv.constant4', 0, 'type', k),
     )
+for label, base, section, symbol in (
+    ('variable', V90, '.rela.debug_frame', 'with_value'),
+    ('variable-75', V75, '.rel.debug_frame', 'with_value'),
+    ('array', 'dynshared.sm_75.rdc.cubin', '.rel.debug_frame', 'tail'),
+):
+    case('RELOC_FRAMES', 'frames-' + label, base, lambda e, s=section, y=symbol: e.reloc(s, 0, 'sym', e.symbol_index(y)))
 case('RELOC_TYPE', 'reloc-type', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x75))
 case('RELOC_TYPE', 'reloc-type-high', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x20000))
 case('RELOC_TYPE', 'reloc-type-mercury', V90, lambda e: e.reloc('.rela.nv.constant4', 0, 'type', 0x10002))

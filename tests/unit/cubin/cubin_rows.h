@@ -398,6 +398,8 @@ static const cubin_row ROWS[] = {
       ANYWHERE,
       CUVET_OK }, /* a word that is cleared */
     { CV_R_RELOC_UNPLACED, CALLS, { B(".rela.text._Z6callerPi", 108, 4, 13), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_FRAMES, CALLS, { B(".rela.debug_frame", 12, 4, 17), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_FRAMES, "dynshared.sm_75.rdc", { B(".rel.debug_frame", 12, 4, 4), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_OVER, LINKED, { B(".text._Z6callerPi", 0x14, 1, 1), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_SYM_KERNEL_OTHER,
       "weak.sm_90",
