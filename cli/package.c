@@ -47,6 +47,7 @@ typedef struct package {
     const char *name;
     uint32_t depth;
     uint64_t count;
+    bool sure;     /* it is a tar file, whatever comes out of it */
     bool judged;   /* something was said of it that counts … */
     bool said;     /* … or does not */
     cli_fate fate; /* of all that is in it */
@@ -89,12 +90,13 @@ package_form cli_package_form(int fd, uint64_t size)
     return package_zip_found(fd, size, &at) == ZIP_NOWHERE ? PACKAGE_NONE : PACKAGE_ZIP;
 }
 
-/* A package may be something else as well: for whoever reads it by its first bytes. */
-static bool is_file_too(int fd, package_form form)
+/* A package may be something else as well: for whoever reads it by its first bytes. *sure: it is one. */
+static bool is_file_too(int fd, package_form form, bool *sure)
 {
     uint8_t head[PACKAGE_HEAD];
     size_t n_head = read_some(fd, head, sizeof(head), 0);
 
+    *sure = form == PACKAGE_TAR && package_has_sum(head, n_head);
     return form == PACKAGE_ZIP
                ? package_form_of(head, n_head) != PACKAGE_ZIP
                : (form == PACKAGE_TAR || form == PACKAGE_CPIO) && package_is_program(head, n_head);
@@ -338,7 +340,8 @@ static bool say_failed(package *pack, const package_frame *frame, const char *te
     const cli_found remark = { .name = pack->name, .why = text, .remark = true, .fd = -1 };
 
     if (frame->cause == PACKAGE_OTHER || (!entry && pack->count == 0 && frame->cause != PACKAGE_MEMORY)) {
-        give(pack->walk, &remark); /* no package after all: its verdict is that of a file */
+        if (!pack->judged) /* no package after all: its verdict is that of a file */
+            give(pack->walk, &remark);
         pack->said = true;
     } else {
         fail(pack->walk, entry ? pack->entry : pack->name, text, rc_of(frame->cause));
@@ -536,7 +539,7 @@ static bool walk_package(package_walk *walk, const cli_found *found, uint32_t de
     const cli_found end = { .name = found->name, .fd = -1, .what = CLI_PACKAGE, .rc = (int)depth };
     const cli_found remark = { .name = found->name, .why = "has no entry", .remark = true, .fd = -1 };
     cli_found whole = end, plain = *found;
-    bool nothing, too = is_file_too(found->fd, found->form);
+    bool nothing, too = is_file_too(found->fd, found->form, &pack.sure);
 
     plain.form = PACKAGE_NONE;
     run(&pack, found->fd, found->form);
@@ -550,13 +553,14 @@ static bool walk_package(package_walk *walk, const cli_found *found, uint32_t de
         give(walk, &plain);
         return false;
     }
-    if (too && !walk->beyond) {
+    too = (too || (pack.sure && pack.count == 0)) && !walk->beyond; /* it ends before its first entry */
+    if (too) {
         plain.what = CLI_ENTRY; /* a part of what there is to be judged */
         give(walk, &plain);
     }
     if (!walk->stop)
         give(walk, &whole);
-    return !too || walk->beyond;
+    return !too;
 }
 
 bool cli_package_walk(const cli_args *args, cli_found_fn *fn, void *user, const cli_found *found)

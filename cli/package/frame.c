@@ -100,7 +100,7 @@ bool package_text_ok(const package_frame *frame, const char *text)
 }
 
 /* The oldest tar headers have a checksum, and nothing else that is always the same. */
-static bool is_tar(const uint8_t *head, size_t size)
+bool package_has_sum(const uint8_t *head, size_t size)
 {
     return size >= TAR_HEADER_BYTES && head[0] != 0 && package_tar_sum_ok(head);
 }
@@ -132,7 +132,7 @@ static const struct {
 
 bool package_is_tar(const uint8_t *head, size_t size)
 {
-    return is_tar(head, size) && memcmp(head + TAR_MARK, "ustar", TAR_MARK_BYTES) == 0;
+    return package_has_sum(head, size) && memcmp(head + TAR_MARK, "ustar", TAR_MARK_BYTES) == 0;
 }
 
 /* The magic of cpio is six digits, as a name in a tar file may be: here more of them follow. */
@@ -157,7 +157,7 @@ package_form package_form_of(const uint8_t *head, size_t size)
         if (size >= ROW[i].offset + ROW[i].n && memcmp(head + ROW[i].offset, ROW[i].bytes, ROW[i].n) == 0 &&
             (ROW[i].form != PACKAGE_CPIO || is_cpio(head, size) || !package_is_tar(head, size)))
             return ROW[i].form;
-    return is_tar(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
+    return package_has_sum(head, size) ? PACKAGE_TAR : PACKAGE_NONE;
 }
 
 bool package_is_program(const uint8_t *head, size_t size)

@@ -94,6 +94,8 @@ static inline bool package_is_stream(package_form form)
 enum { PACKAGE_HEAD = 512 };
 /** Is this the beginning of a package? @param size of head, PACKAGE_HEAD at most */
 package_form package_form_of(const uint8_t *head, size_t size);
+/** Is it a tar file for sure? Its first header has the sum of its bytes. */
+bool package_has_sum(const uint8_t *head, size_t size);
 /** Whatever else it is, does it begin like a tar file that says so? */
 bool package_is_tar(const uint8_t *head, size_t size);
 /** Is it that of something that loaders, linkers or compilers take, whatever else it is? */

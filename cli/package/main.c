@@ -97,6 +97,7 @@ static void put_remark(const char *name, const char *what)
 /* What was met so far. */
 typedef struct package_seen {
     bool any;
+    bool sent;           /* a file, or what there was of it */
     uint32_t ordinal;    /* of the present entry */
     package_notes notes; /* of whoever unpacked what this package is an entry of */
     struct package_image *image;
@@ -291,8 +292,10 @@ static bool take_entry(struct archive *archive, struct archive_entry *entry, pac
 
     seen->any = true;
     judge_name(entry, seen);
-    if (!what)
+    if (!what) {
+        seen->sent = true;
         return send_entry(archive, entry, seen);
+    }
     if (archive_entry_filetype(entry) == AE_IFDIR && !archive_entry_hardlink(entry))
         put_frame(PACKAGE_FOLDER, 0, 0, NULL, 0);
     else
@@ -399,6 +402,7 @@ static package_form look_into(package_reader *in, package_form stream)
         }
         if (!package_is_program(head, n_head))
             form = package_form_of(head, n_head);
+        in->sure = form == PACKAGE_TAR && package_has_sum(head, n_head);
     }
     (void)archive_read_free(archive); /* nothing is written by it */
     return form == PACKAGE_TAR || form == PACKAGE_CPIO ? form : PACKAGE_NONE;
@@ -486,6 +490,15 @@ static bool judge_zip(package_reader *in, package_seen *seen, bool whole)
     return whole;
 }
 
+/* A tar file that is in no stream. */
+static bool is_sure(package_form form)
+{
+    uint8_t head[PACKAGE_HEAD];
+
+    return form == PACKAGE_TAR && cli_read_at(PACKAGE_IN, head, sizeof(head), 0) &&
+           package_has_sum(head, sizeof(head));
+}
+
 /* In all ways that make something of it. */
 static bool send_package(package_reader *in, package_form form, package_seen *seen)
 {
@@ -494,6 +507,7 @@ static bool send_package(package_reader *in, package_form form, package_seen *se
     const char *why;
     bool whole;
 
+    in->sure = in->sure || is_sure(form);
     put_also(package_also_before(form), PACKAGE_DAMAGED, 0);
     if ((package_is_stream(form) ? within : form) != PACKAGE_TAR)
         seen->notes.count = 0; /* they are about the entries of a layer */
@@ -504,6 +518,8 @@ static bool send_package(package_reader *in, package_form form, package_seen *se
     package_also_look(in, form);
     whole = send_entries(in, form, within, AS_IT_SAYS, seen);
 
+    if ((in->sure || seen->any) && !seen->sent && !whole) /* one it is */
+        put_finding(seen->why, seen->cause, false, -1);
     /* It only begins like tar or cpio. */
     if (within != PACKAGE_NONE && !seen->any && !whole)
         whole = send_entries(in, form, PACKAGE_NONE, AS_IT_SAYS, seen);

@@ -18,6 +18,7 @@ typedef struct package_reader {
     struct archive
         *outer; /* of the stream that entries are in; NULL: they are in none, or it was not begun */
     package_form stream;
+    bool sure; /* it is a tar file, or what is in the stream is: the first header has the sum of its bytes */
     int64_t end; /* of what is packed, known when the archive is freed; behind entries it is looked for … */
     int64_t zip; /* … while it may be before this place; -1: nothing is of interest there */
     bool marks;  /* it is one of many that were not looked at */

@@ -87,6 +87,8 @@ TAR = {
     "gzip in its name": header(b"\x1f\x8b\x08", 5) + filled(b"hello") + EVIL,
     "bzip2 in its name": header(b"BZh91AY&SY", 5) + filled(b"hello") + EVIL,
     "zstd in its name": header(b"\x28\xb5\x2f\xfd", 5) + filled(b"hello") + EVIL,
+    "nothing of it for libarchive": words(GNU__sparse__name="x") + header(b"b/", 0, b"5") + EVIL,
+    "the same behind what is skipped": header(b"p", 0, b"6") + words(GNU__sparse__name="x") + header(b"b/", 0, b"5") + EVIL,
     "deb in its name": header(b"!<arch>\ndebian-binary", 5) + filled(b"hello") + EVIL,
 }
 # What good tools write, and one reader or another had trouble with once.
