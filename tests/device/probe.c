@@ -22,7 +22,16 @@
 
 /* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. Arrays in
  * shared memory whose size a launch gives have GIVEN bytes. */
-enum { WORDS = 64, UNTOUCHED = 0xEE, SLACK = 1 << 16, LINE = 1 << 16, ATTRIBUTES = 8, STACK = 1 << 15, GIVEN = 256, NAME = 1024 };
+enum {
+    WORDS = 64,
+    UNTOUCHED = 0xEE,
+    SLACK = 1 << 16,
+    LINE = 1 << 16,
+    ATTRIBUTES = 8,
+    STACK = 1 << 15,
+    GIVEN = 256,
+    NAME = 1024
+};
 
 /* Names of the driver's interface, with the numbers that it gives them. */
 typedef int (*init_call)(unsigned);
