@@ -9,6 +9,12 @@
   selection  members of fat binaries in pairs and mixes: the one that runs is the one that `cuvet select` takes
   provided   the functions of spec/driver.def: what is linked loads, and which of them the driver has
   linked     programs of several units that know what they compute (linked.py), linked by cuvet in all ways and, where it is, by nvlink
+  shared_by_units  the same of what several units have (language.py): weak functions and variables, local names, classes, kernels of templates,
+             kernels that launch kernels
+  names      local functions of one name in several units (link_names.py), against ptxas and all units in one file
+  replaced   weak functions and kernels that need more or fewer registers (link_weak.py)
+  random_cxx random C++ programs of link_cxx.py, against nvlink's direct link (CV_OBJECTS=DIR: objects that it left in DIR of its CV_CACHE)
+  toolkit    programs that check themselves (place/), built by an nvcc that has cuvet in the place of nvlink
   mutants    bytes changed, anywhere (CV_MUTANTS=N, default 4000)
 
 In each group what ends the driver by a signal, or keeps it for more than ten seconds, has a finding of a scan. That is what fails
@@ -17,271 +23,27 @@ here; what the driver does with the rest is printed, and docs/evidence/driver.md
   CV_GROUPS=places,mutants   only these
   CV_JOBS=8                  processes; each has a context of its own
   CV_KEEP=DIR                the answers of the driver are left there
-  CV_PROGRAMS=N              programs of `linked`, default 24
+  CV_PROGRAMS=N              programs of `linked` and of the groups after it, default 24
+  CV_FIRST=N                 the first of them, default 1
 
 A machine with a device and no toolkit: CV_PREPARE=DIR CV_MACHINE=90 on one that has nvcc leaves there what the tools make of the
 sources, and CV_PREPARED=DIR takes it from there.
 
 77: skipped, said on the last line. Needs a driver with a device from sm_75 on, a compiler for C, and nvcc and fatbinary on PATH.
 """
-import collections
-import concurrent.futures
-import ctypes
-import hashlib
 import json
 import os
-import queue
 import random
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import threading
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tools", "corpus"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from base import CUVET, DATA, FIRST, MUTANTS, NEVER, OTHER, PREPARE, ROOT, Group, Skipped, Tools, elf, exchange, machine, make, run, segment_of_code  # noqa: E402
+from units import linked, names, random_cxx, replaced, shared_by_units, toolkit  # noqa: E402,F401
 import edit  # noqa: E402
-import linked as programs  # noqa: E402
-
-CUVET = os.environ.get("CUVET", os.path.join(ROOT, "build", "cuvet"))
-JOBS = int(os.environ.get("CV_JOBS", "8"))
-MUTANTS = int(os.environ.get("CV_MUTANTS", "4000"))
-PROGRAMS = int(os.environ.get("CV_PROGRAMS", "24"))
-PREPARE, PREPARED = os.environ.get("CV_PREPARE"), os.environ.get("CV_PREPARED")
-SECONDS = 10  # longer than that nothing here takes
-NEVER = ("clean", "unsupported")  # verdicts that count for no exit code
-FIRST, OTHER = "6f", "de"  # what the two kernels write
-DATA = {"5": "0x55555555u", "a": "0xAAAAAAAAu"}
-
-
-class Skipped(Exception):
-    pass
-
-
-def machine():
-    """90, of the first device; raises Skipped where there is none"""
-    if PREPARE:
-        return int(os.environ["CV_MACHINE"])
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        raise Skipped("no driver") from None
-    device, value = ctypes.c_int(), [ctypes.c_int(), ctypes.c_int()]
-    if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0):
-        raise Skipped("no device")
-    for at, attribute in enumerate((75, 76)):  # the two numbers of its capability
-        cuda.cuDeviceGetAttribute(ctypes.byref(value[at]), attribute, device)
-    return value[0].value * 10 + value[1].value
-
-
-def run(*argv):
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise RuntimeError("%s: %s" % (" ".join(argv), done.stdout[-400:]))
-
-
-def make(folder, out, *argv):
-    """A tool makes `out`, here or, for CV_PREPARED, where it was made: the same words and the same inputs have the same name there."""
-    name, place = hashlib.sha256(), PREPARE or PREPARED
-    for word in argv:
-        name.update(word.replace(folder, "@").replace(ROOT, "@").encode() + b"\0")
-        path = word.rpartition("=")[2]
-        if os.path.isfile(path) and path not in (out, CUVET):
-            with open(path, "rb") as f:
-                name.update(f.read())
-    kept = os.path.join(place, name.hexdigest()) if place else None
-    if PREPARED:
-        if not os.path.exists(kept):
-            raise Skipped("CV_PREPARED has no %s" % os.path.basename(out))
-        shutil.copyfile(kept, out)
-        return
-    run(*argv)
-    if kept:
-        shutil.copyfile(out, kept)
-
-
-Answer = collections.namedtuple("Answer", "load found launch sync attributes words ended")
-ENDED, LATE = Answer(-1, -1, -1, -1, "", "", True), Answer(-1, -1, -1, -1, "late", "", True)
-
-
-class Driver:
-    """Processes that hold the driver, and questions for them."""
-
-    def __init__(self, folder):
-        self.folder, self.probe = folder, os.path.join(folder, "probe")
-        if PREPARE:
-            return
-        compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
-        if not compiler:
-            raise Skipped("no compiler for C")
-        run(compiler, "-O1", "-o", self.probe, os.path.join(HERE, "probe.c"), "-ldl")
-
-    def start(self):
-        child = subprocess.Popen([self.probe], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                 errors="replace", bufsize=1, env=dict(os.environ, CUDA_CACHE_DISABLE="1"))
-        if self.line(child, 60) != "ready":
-            child.kill()
-            raise RuntimeError("a process with the driver does not start")
-        return child
-
-    @staticmethod
-    def line(child, seconds):
-        """None after too long, "" at its end"""
-        got = []
-        reader = threading.Thread(target=lambda: got.append(child.stdout.readline()), daemon=True)
-        reader.start()
-        reader.join(seconds)
-        return got[0].strip() if got else None
-
-    def ask(self, questions):
-        """{name: Answer}; who ends by a signal may have been led there by what was asked before, so it is asked again, alone"""
-        answers = self.ask_each(questions, False)
-        answers.update(self.ask_each([q for q in questions if answers[q[0]] is ENDED], True))
-        return answers
-
-    def ask_each(self, questions, alone):
-        todo, answers = queue.Queue(), {}
-        if PREPARE:
-            return {name: Answer(-1, -1, -1, -1, "", "", False) for name, _ in questions}
-        for q in questions:
-            todo.put(q)
-
-        def work():
-            child = None
-            while True:
-                try:
-                    name, rest = todo.get_nowait()
-                except queue.Empty:
-                    break
-                child = child or self.start()
-                try:
-                    child.stdin.write("%s %s\n" % (name, rest))
-                    said = self.line(child, SECONDS)
-                except OSError:
-                    said = ""
-                if not said:
-                    child.kill()
-                    child.wait()
-                    child = None
-                    answers[name] = LATE if said is None else ENDED
-                    continue
-                head, attributes, words = said.split(":")
-                numbers = [int(n) for n in head.split()[1:]]
-                answers[name] = Answer(*numbers, attributes.strip(), words.strip(), False)
-                if numbers[3] > 0 or alone:
-                    child.kill()
-                    child.wait()
-                    child = None
-            if child:
-                child.kill()
-        workers = [threading.Thread(target=work) for _ in range(JOBS)]
-        for w in workers:
-            w.start()
-        for w in workers:
-            w.join()
-        return answers
-
-
-def scan(folder):
-    """{file: (verdict, rules)} of all files of a folder"""
-    verdicts, rules = {}, collections.defaultdict(set)
-    out = subprocess.run([CUVET, "scan", "--format=ndjson", "-r", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
-    for row in map(json.loads, out.decode("utf-8", "replace").splitlines()):
-        if row["type"] == "finding" and row["severity"] != "note":
-            rules[os.path.basename(row["file"])].add(row["rule"])
-        elif row["type"] == "verdict":
-            verdicts[os.path.basename(row["file"])] = row["verdict"]
-    return {f: (v, sorted(rules[f])) for f, v in verdicts.items()}
-
-
-class Group:
-    """Images and the questions about them."""
-
-    def __init__(self, tools, name):
-        self.tools, self.name, self.folder = tools, name, os.path.join(tools.folder, name)
-        os.makedirs(self.folder)
-        self.questions, self.failed, self.passed, self.table = [], [], 0, collections.Counter()
-
-    def add(self, name, image, mode="R", number=0, kernel="first"):
-        data = bytes(image if isinstance(image, (bytes, bytearray)) else image.data)
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as f:
-            f.write(data)
-        self.questions.append((name, "%s %s %s %d" % (mode, path, kernel, number)))
-
-    def ask(self):
-        self.answers = self.tools.driver.ask(self.questions)
-        self.verdicts = scan(self.folder)
-        for name, _ in self.questions:
-            answer, (verdict, _) = self.answers[name], self.verdicts.get(name, ("clean", []))
-            self.expect(not (answer.ended and verdict in NEVER), name, "ends the driver, and a scan says %s" % verdict)
-            self.table[(self.outcome(answer), verdict)] += 1
-        return self.answers
-
-    @staticmethod
-    def outcome(answer):
-        if answer.ended:
-            return "ended"
-        if answer.load or answer.found:
-            return "refused"
-        return "loaded" if answer.launch == -1 else "ran" if not answer.launch and not answer.sync else "fault"
-
-    def expect(self, good, name, why):
-        if good:
-            self.passed += 1
-        else:
-            self.failed.append("%s: %s: %s" % (self.name, name, why))
-
-    def show(self):
-        verdicts = sorted({v for _, v in self.table})
-        print("%-12s %s" % (self.name, "  ".join("%11s" % v for v in verdicts)))
-        for outcome in ("ran", "loaded", "fault", "refused", "ended"):
-            row = [self.table[(outcome, v)] for v in verdicts]
-            if any(row):
-                print("  %-10s %s" % (outcome, "  ".join("%11d" % n for n in row)))
-        sys.stdout.flush()
-
-
-class Tools:
-    """What all groups have: images of this machine, and the driver."""
-
-    def __init__(self, folder, sm):
-        self.folder, self.sm = folder, sm
-        for tool in ("nvcc", "fatbinary"):
-            if not shutil.which(tool) and not PREPARED:
-                raise Skipped("no %s on PATH" % tool)
-        self.driver = Driver(folder)
-
-    def compile(self, name, *options):
-        out = os.path.join(self.folder, name)
-        make(self.folder, out, "nvcc", "-arch=sm_%d" % self.sm, "-cubin", os.path.join(HERE, "programs.cu"), "-o", out, *options)
-        return out
-
-    def link(self, name, *options):
-        part, out = self.compile(name + ".o", "-rdc=true", *options), os.path.join(self.folder, name)
-        run(CUVET, "link", "--arch", "sm_%d" % self.sm, part, "-o", out)
-        return out
-
-
-def elf(path):
-    with open(path, "rb") as f:
-        return edit.Elf(f.read())
-
-
-def exchange(image, table, first, other, field):
-    """exchange a field of two rows"""
-    get, put = (image.sget, image.section) if table == "section" else (image.yget, image.symbol)
-    rows = (image.index(first), image.index(other)) if table == "section" else (image.symbol_index(first), image.symbol_index(other))
-    values = [get(r, field) for r in rows]
-    put(rows[0], field, values[1])
-    put(rows[1], field, values[0])
-
-
-def segment_of_code(image):
-    return next(i for i in range(image.hget("e_phnum")) if image.pget(i, "flags") & 1)
 
 
 def places(tools):
@@ -474,48 +236,6 @@ def provided(tools):
     return group
 
 
-def linked(tools):
-    """What a program computes is known before: by whatever way its units were linked."""
-    group, ways = Group(tools, "linked"), collections.defaultdict(dict)
-    arch = "sm_%d" % tools.sm
-
-    def one(seed):
-        program = programs.generate(seed)
-        stem, units = os.path.join(tools.folder, "program-%d-" % seed), []
-        for number, text in enumerate(program.units):
-            source, out = "%s%d.cu" % (stem, number), "%s%d.cubin" % (stem, number)
-            with open(source, "w", encoding="ascii") as f:
-                f.write(text)
-            make(tools.folder, out, "nvcc", "-arch=" + arch, "-rdc=true", "-cubin", *program.options, source, "-o", out)
-            units.append(out)
-
-        def add(way):
-            with open(stem + way, "rb") as f:
-                group.add("%d.%s" % (seed, way), f.read(), number=program.number)
-            ways[seed][way] = program.words
-
-        def link(way, *words):
-            run(CUVET, "link", "--arch", arch, *words, "-o", stem + way)
-            return stem + way
-
-        for way, words in (("final", units), ("debug", ["-g", *units]), ("turned", units[::-1]), ("relocs", ["--preserve-relocs", *units]),
-                           ("two-steps", [units[0], link("partial", "-r", *units[1:])]), ("all-twice", [link("merged", "-r", *units)])):
-            link(way, *words)
-            add(way)
-        if PREPARED or shutil.which("nvlink"):
-            make(tools.folder, stem + "reference", "nvlink", "-arch=" + arch, *units, "-o", stem + "reference")
-            add("reference")
-
-    with concurrent.futures.ThreadPoolExecutor(max_workers=JOBS) as pool:
-        list(pool.map(one, range(1, PROGRAMS + 1)))
-    for name, answer in group.ask().items():
-        seed, way = name.split(".")
-        said = [int(w, 16) for w in answer.words.split() if w != "."]
-        group.expect(said == ways[int(seed)][way], name, "computes %s, not %s" % (said[:8], ways[int(seed)][way][:8]))
-        group.expect(group.verdicts[name][0] == "clean", name, "a scan says %s" % (group.verdicts[name],))
-    return group
-
-
 def mutants(tools):
     group, dice = Group(tools, "mutants"), random.Random(11)
     images = [elf(tools.compile("mutant-pair.cubin", "-DPART=1")), elf(tools.link("mutant-whole.cubin", "-DPART=2"))]
@@ -531,7 +251,7 @@ def mutants(tools):
 
 
 def main():
-    names = os.environ.get("CV_GROUPS", "places,records,relocations,selection,provided,linked,mutants").split(",")
+    names = os.environ.get("CV_GROUPS", "places,records,relocations,selection,provided,linked,shared_by_units,names,replaced,random_cxx,toolkit,mutants").split(",")
     folder = tempfile.mkdtemp(prefix="cuvet-device-", dir=os.environ.get("CV_TMP"))
     groups = []
     try:

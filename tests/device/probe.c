@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a driver does with an image, asked once per line of standard input:
  *
- *   NAME MODE FILE KERNEL NUMBER
+ *   NAME MODE FILE KERNEL NUMBER [VARIABLE...]
  *
  * MODE is L (load it, look the kernel up, ask for its attributes) or R (launch it as well, one block of 32
- * threads, with a buffer of 64 words and NUMBER). One line is answered:
+ * threads, with a buffer of 64 words and NUMBER) or W (the same; the buffer holds NUMBER, NUMBER + 1, ...). One
+ * line is answered:
  *
  *   NAME LOAD FOUND LAUNCH SYNC : ATTRIBUTES : WORDS
  *
- * Numbers are the driver's results, -1 where it was not asked; a word that nobody wrote is '.'. After a fault
+ * Numbers are the driver's results, -1 where it was not asked; a word that nobody wrote is '.'. Behind the words of
+ * the buffer is one for each variable, made of its bytes after the launch ('.': it has no such variable). After a fault
  * the process ends with 7, because its context is gone. The driver is found when the program runs: nothing of
  * it is needed to build.
  */
@@ -18,8 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. */
-enum { WORDS = 64, UNTOUCHED = 0xEE, SLACK = 1 << 16, LINE = 1 << 16, ATTRIBUTES = 8, STACK = 1 << 15 };
+/* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. Arrays in
+ * shared memory whose size a launch gives have GIVEN bytes. */
+enum {
+    WORDS = 64,
+    UNTOUCHED = 0xEE,
+    SLACK = 1 << 16,
+    LINE = 1 << 16,
+    ATTRIBUTES = 8,
+    STACK = 1 << 15,
+    GIVEN = 256,
+    NAME = 1024
+};
 
 /* Names of the driver's interface, with the numbers that it gives them. */
 typedef int (*init_call)(unsigned);
@@ -33,6 +45,7 @@ typedef int (*to_host_call)(void *, uint64_t, size_t);
 typedef int (*load_call)(void **, const void *);
 typedef int (*unload_call)(void *);
 typedef int (*find_call)(void **, void *, const char *);
+typedef int (*variable_call)(uint64_t *, size_t *, void *, const char *);
 typedef int (*attribute_call)(int *, int, void *);
 typedef int (*launch_call)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                            void *, void **, void **);
@@ -50,6 +63,7 @@ static struct {
     load_call load;
     unload_call unload;
     find_call find;
+    variable_call variable;
     attribute_call attribute;
     launch_call launch;
     wait_call wait;
@@ -87,6 +101,7 @@ static uint64_t start_driver(void)
     bind_call(library, &driver.load, "cuModuleLoadData");
     bind_call(library, &driver.unload, "cuModuleUnload");
     bind_call(library, &driver.find, "cuModuleGetFunction");
+    bind_call(library, &driver.variable, "cuModuleGetGlobal_v2");
     bind_call(library, &driver.attribute, "cuFuncGetAttribute");
     bind_call(library, &driver.launch, "cuLaunchKernel");
     bind_call(library, &driver.wait, "cuCtxSynchronize");
@@ -140,9 +155,35 @@ static void print_words(const uint32_t *words)
     }
 }
 
+/* One word for each variable that is named: the FNV-1a sum of its bytes. */
+static void print_variables(void *module, const char *names)
+{
+    char name[NAME];
+    int length = 0;
+
+    while (sscanf(names, "%1023s%n", name, &length) == 1) {
+        uint64_t place = 0;
+        size_t size = 0;
+        unsigned char *bytes = NULL;
+        uint32_t sum = UINT32_C(2166136261);
+
+        names += length;
+        if (!driver.variable(&place, &size, module, name))
+            bytes = malloc(size + 1);
+        if (!bytes || driver.to_host(bytes, place, size))
+            printf(" .");
+        else {
+            for (size_t i = 0; i < size; i++)
+                sum = (sum ^ bytes[i]) * UINT32_C(16777619);
+            printf(" %x", (unsigned)sum);
+        }
+        free(bytes);
+    }
+}
+
 int main(void)
 {
-    static char line[LINE], name[128], mode[8], file[512], kernel[128];
+    static char line[LINE], name[128], mode[8], file[512], kernel[NAME];
     uint64_t buffer = start_driver();
 
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -153,8 +194,9 @@ int main(void)
         uint32_t words[WORDS];
         unsigned number = 0;
         unsigned char *image;
+        int end = 0;
 
-        if (sscanf(line, "%127s %7s %511s %127s %u", name, mode, file, kernel, &number) != 5)
+        if (sscanf(line, "%127s %7s %511s %1023s %u%n", name, mode, file, kernel, &number, &end) != 5)
             return 2;
         image = read_image(file);
         if (!image)
@@ -163,11 +205,14 @@ int main(void)
         if (!loaded)
             found = driver.find(&function, module, kernel);
         memset(words, UNTOUCHED, sizeof words);
-        if (found == 0 && mode[0] == 'R') {
-            void *arguments[] = { &buffer, &number };
+        if (found == 0 && mode[0] != 'L') {
+            uint64_t wide = number;
+            void *arguments[] = { &buffer, &wide };
 
+            for (unsigned i = 0; mode[0] == 'W' && i < WORDS; i++)
+                words[i] = number + i;
             driver.to_device(buffer, words, sizeof words);
-            launched = driver.launch(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+            launched = driver.launch(function, 1, 1, 1, 32, 1, 1, GIVEN, NULL, arguments, NULL);
             waited = driver.wait();
             if (!waited)
                 driver.to_host(words, buffer, sizeof words);
@@ -178,6 +223,8 @@ int main(void)
         printf(" :");
         if (launched == 0 && waited == 0)
             print_words(words);
+        if (launched == 0 && waited == 0)
+            print_variables(module, line + end);
         printf("\n");
         if (waited > 0)
             return 7;
