@@ -4,15 +4,15 @@
  *   NAME MODE FILE KERNEL NUMBER [VARIABLE...]
  *
  * MODE is L (load it, look the kernel up, ask for its attributes) or R (launch it as well, one block of 32
- * threads, with a buffer of 64 words and NUMBER) or W (the same; the buffer holds NUMBER, NUMBER + 1, ...). One
- * line is answered:
+ * threads, with a buffer of 64 words and NUMBER) or W (the same; the buffer holds NUMBER, NUMBER + 1, ...).
+ * One line is answered:
  *
  *   NAME LOAD FOUND LAUNCH SYNC : ATTRIBUTES : WORDS
  *
- * Numbers are the driver's results, -1 where it was not asked; a word that nobody wrote is '.'. Behind the words of
- * the buffer is one for each variable, made of its bytes after the launch ('.': it has no such variable). After a fault
- * the process ends with 7, because its context is gone. The driver is found when the program runs: nothing of
- * it is needed to build.
+ * Numbers are the driver's results, -1 where it was not asked; a word that nobody wrote is '.'. Behind the
+ * words of the buffer is one for each variable, made of its bytes after the launch ('.': it has no such
+ * variable). After a fault the process ends with 7, because its context is gone. The driver is found when the
+ * program runs: nothing of it is needed to build.
  */
 #include <dlfcn.h>
 #include <stdint.h>

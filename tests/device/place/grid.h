@@ -8,5 +8,7 @@ void draw_alone(unsigned *out);
 
 static inline __device__ unsigned mixed(curandState *state)
 {
-    return curand(state) ^ (unsigned)(curand_normal(state) * 1000.0f) ^ (unsigned)(curand_uniform_double(state) * 1e9) ^ curand_poisson(state, 30.0);
+    unsigned whole = curand(state) ^ (unsigned)(curand_normal(state) * 1000.0f);
+
+    return whole ^ (unsigned)(curand_uniform_double(state) * 1e9) ^ curand_poisson(state, 30.0);
 }
