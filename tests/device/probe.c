@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. Arrays in
- * shared memory whose size a launch gives have GIVEN bytes. */
+/* Programs whose stack no linker knows, those with recursion, get STACK bytes of it for each thread. Arrays
+ * in shared memory whose size a launch gives have GIVEN bytes. */
 enum {
     WORDS = 64,
     UNTOUCHED = 0xEE,
