@@ -16,7 +16,10 @@ std::vector<unsigned> other_unit();
 unsigned long long sum_there();
 
 struct weighed {
-    __device__ unsigned operator()(unsigned value) const { return weigh(value) >> 3; }
+    __device__ unsigned operator()(unsigned value) const
+    {
+        return weigh(value) >> 3;
+    }
 };
 
 inline std::vector<unsigned> work()
