@@ -597,7 +597,7 @@ def whoever_uses_it():
             b.open(out)
             b.run("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
             equal(json.loads(b.run(NAMELESS)), {"nameless": [], "ids": [], "headings": [], "stuck": []})
-            b.run(WALK % (15 + dark, 1000 if os.environ.get("CV_FULL") else 120))
+            b.run(WALK % (15 + dark, 1000 if os.environ.get("CV_FULL") else 120), timeout=480)
             equal(json.loads(b.run(NAMELESS)), {"nameless": [], "ids": [], "headings": [], "stuck": []}, "afterwards")
             equal((b.complaints(), len(b.requests())), ([], 1))
 
