@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which of the edits is wanted, and who is told that it was made: the first byte of the file that CV_PLANT_MADE names, which is
- * mapped before the command enters its cage and before a test forks; without one, standard error. */
+/* Which of the edits is wanted, and who is told that it was made: the first byte of the file that
+ * CV_PLANT_MADE names, which is mapped before the command enters its cage and before a test forks; without
+ * one, standard error. */
 #include "switch.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which defect is wanted (the environment's CV_PLANT), and that it was made. Sources with edits (edits*.py) are compiled with this
- * in front of them, in MODE=planted alone. */
+/* Which defect is wanted (the environment's CV_PLANT), and that it was made. Sources with edits (edits*.py)
+ * are compiled with this in front of them, in MODE=planted alone. */
 #ifndef CV_TESTS_SWITCH_H
 #define CV_TESTS_SWITCH_H
 

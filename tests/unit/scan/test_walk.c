@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a scan of a whole file walks, counts and charges: each case is one that a defect of `make check-planted` got past. */
+/* What a scan of a whole file walks, counts and charges: cases that planted defects got past. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
