@@ -40,6 +40,7 @@ include mk/lib.mk
 include mk/worker.mk
 include mk/package.mk
 include mk/tests.mk
+include mk/planted.mk
 include mk/parts.mk
 include mk/compat.mk
 include mk/programs.mk

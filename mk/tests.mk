@@ -3,7 +3,7 @@
 # Tests; tests/README.md is the map. tests/unit/<layer>/ becomes one Check binary linked with layers 0..N only;
 # tests/library/<name>/ one linked with the whole library; scripts drive the command. tools/runtests.py runs and counts them.
 
-.PHONY: check check-planted check-full check-sweeps demo tests-build deps golden-update
+.PHONY: check check-full check-sweeps demo tests-build deps golden-update
 
 CHECK_CFLAGS  := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
 CHECK_LIBS    := $(or $(shell $(PKG_CONFIG) --libs check 2>/dev/null),-lcheck) -lm -lrt
@@ -46,13 +46,13 @@ $(BUILD)/tests/$(1).c: $(filter %.c,$(foreach f,$(call find_c,$(2)),$(if $(filte
 $(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,$(2)) $(TEST_SUPPORT)) $(4) $(3)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(MODE_FLAGS) $$(CFLAGS) $$(MODE_LINK) $$(LDFLAGS) $$(CHECK_CFLAGS) -o $$@ $$^ \
-	    $$(CHECK_LIBS) $$(LIB_LIBS)
+	    $$(MODE_REST) $$(CHECK_LIBS) $$(LIB_LIBS)
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(call find_c,$(2)))
 endef
 $(foreach d,$(UNIT_DIRS),$(if $(call find_c,tests/unit/$(d)),$(eval \
-    $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d)),$(if $(filter release,$(MODE)),$(TRAP_OBJ))))))
+    $(call test_rule,unit_$(d),tests/unit/$(d),$(call unit_libs,$(d)),$(if $(filter release planted,$(MODE)),$(TRAP_OBJ))))))
 $(foreach d,$(WHOLE_DIRS),$(eval $(call test_rule,$(d),tests/library/$(d),$(BUILD)/libcuvet.a,$(if \
-    $(filter-out trap,$(d)),$(if $(filter release,$(MODE)),$(TRAP_OBJ))))))
+    $(filter-out trap,$(d)),$(if $(filter release planted,$(MODE)),$(TRAP_OBJ))))))
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(TEST_SUPPORT))
 
 # Calls between files of the library that tests/library/once counts.
@@ -107,12 +107,6 @@ check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in 
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan all tests-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(BUILD)/tests/property $(RUNTESTS_ARGS)
 	@CV_FULL=1 CV_STEP=1 $(RUNTESTS) --build $(BUILD)/asan --mode asan --unit $(BUILD)/asan/tests/property $(RUNTESTS_ARGS)
-
-check-planted: ## defects made on purpose in the stages of a link, one at a time: each is noticed, by a check or by a model
-	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted $(BUILD)/planted/cuvet
-	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet
-	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted replay-models $(BUILD)/planted/compile_commands.json
-	@$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted
 
 demo: ## the main job on the bundled samples: scan, list, unpack, SARIF
 	@sh tools/deps.sh demo

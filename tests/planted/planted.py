@@ -3,7 +3,7 @@
 """Defects that are made on purpose in the stages of a link (tests/planted/plant.c) and of a finalization
 (plant_final.c), one at a time: is each noticed?
 
-  planted.py --cuvet build/planted/cuvet [DEFECT ...]
+  planted.py --cuvet build/planted/cuvet [--totals FILE] [DEFECT ...]
 
 Each defect of a link is made in every golden link (corpus/link). Where it was made
 (the command says so) the link has to end with exit code 5 and no file: what noticed it is the rule that is said first.
@@ -27,6 +27,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+import totals
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KNOWN = os.path.join(ROOT, "tests", "planted", "known.tsv")
@@ -169,10 +171,12 @@ def main():
     parser.add_argument("--cuvet", required=True)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--accept", action="store_true")
+    parser.add_argument("--totals")
     parser.add_argument("defect", nargs="*")
     args = parser.parse_args()
     every, passes, bad = list(cases()), [], 0
     made = noticed = whole = never = harmless = 0
+    count = collections.Counter()
     allowed = set() if args.accept else known()
     with tempfile.TemporaryDirectory(prefix="cuvet-planted-") as tmp, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         planted = Planted(os.path.abspath(args.cuvet), tmp)
@@ -191,6 +195,9 @@ def main():
             made += len(found)
             noticed += len(found) - len(missed) - len(fine)
             whole += not missed and bool(found)
+            part = "finalize" if name.startswith("final-") else "link"
+            count[part] += 1
+            count[part, "noticed"] += not missed and bool(rules)
             never += bool(found) and not rules
             print("%-26s made %3d  noticed %3d  %s%s%s" % (
                 name, len(found), len(found) - len(missed) - len(fine), " ".join("%s:%d" % r for r in rules.most_common()),
@@ -198,6 +205,8 @@ def main():
                 ("  harmless %d" % len(fine) if fine else "") + ("  NOT NOTICED: " + ", ".join(new) if new else "")), flush=True)
     print("%d defects: %d are noticed wherever they make a file wrong, %d nowhere; of %d files %d noticed, %d harmless, %d missed" % (
         len(args.defect or defects()), whole, never, made, noticed, harmless, made - noticed - harmless))
+    for part in ("link", "finalize"):
+        totals.add(args.totals, part, count[part], count[part, "noticed"])
     if args.accept:
         with open(KNOWN, "w", encoding="utf-8") as h:
             h.write(HEAD + "".join("%s\t%s\n" % p for p in sorted(set(passes))))

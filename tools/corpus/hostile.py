@@ -114,10 +114,10 @@ def check(files):
     return 1 if bad else 0
 
 
-def scan(command, path, options=''):
+def scan(command, path, options='', env=None):
     """(exit code, verdict, {rule: [offsets]}, findings, text) of one file"""
     words = [command, 'scan', '--format=ndjson'] + ([] if options in ('', '-') else options.split())
-    done = subprocess.run(words + [os.path.join(CORPUS, path)], capture_output=True, timeout=60, check=False)
+    done = subprocess.run(words + [os.path.join(CORPUS, path)], capture_output=True, timeout=60, check=False, env=env)
     verdict, raised, findings = '?', {}, []
     for line in done.stdout.decode('utf-8', 'replace').splitlines():
         entry = json.loads(line)

@@ -198,6 +198,22 @@ START_TEST(frame_headers)
 }
 END_TEST
 
+/* What is a little more than the limit is above it. */
+START_TEST(ratio_is_rounded_up)
+{
+    size_t packed = pack_zstd(sizeof(TEXT));
+    uint64_t below = sizeof(TEXT) / packed;
+    cv_ctx *ctx = make();
+
+    ck_assert_uint_ne(sizeof(TEXT) % packed, 0);
+    ctx->lim.ratio = below;
+    expect(decode(ctx, CV_CODEC_ZSTD, packed, sizeof(TEXT), true), CUVET_E_LIMIT, "CV-LIMIT-003");
+    ctx = make();
+    ctx->lim.ratio = below + 1;
+    ck_assert_int_eq(decode(ctx, CV_CODEC_ZSTD, packed, sizeof(TEXT), true), CUVET_OK);
+}
+END_TEST
+
 START_TEST(ratios)
 {
     size_t size;
@@ -272,6 +288,7 @@ Suite *suite_codec(void)
     tcase_add_test(tcase, zstd_rules);
     tcase_add_test(tcase, zstd_checksum_is_a_warning);
     tcase_add_test(tcase, frame_headers);
+    tcase_add_test(tcase, ratio_is_rounded_up);
     tcase_add_test(tcase, ratios);
     tcase_add_test(tcase, no_memory);
     tcase_add_test(tcase, huge_lz4);

@@ -113,6 +113,21 @@ START_TEST(tool)
 }
 END_TEST
 
+/* A name that begins like the owner's and goes on: 16 of 84 bytes, and a descriptor shorter by as many. */
+START_TEST(longer_owner)
+{
+    static const note_edit NAME = { "name of 16", 0, 4, 16, CV_R_NOTE_OWNER, 0, 2, 0x100 },
+                           DESCRIPTOR = { "descriptor of 56", 4, 4, 56, NONE, 0, 0, 0 };
+    cv_tkinfo tkinfo = { 0 };
+
+    build_tkinfo();
+    apply(&NAME);
+    apply(&DESCRIPTOR);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_E_MALFORMED);
+    expect(&NAME);
+}
+END_TEST
+
 START_TEST(tool_round_trip)
 {
     uint32_t sm = 0;
@@ -433,6 +448,7 @@ Suite *suite_note(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, tool, 0, (int)CV_COUNT(TOOL));
+    tcase_add_test(tcase, longer_owner);
     tcase_add_test(tcase, tool_round_trip);
     tcase_add_loop_test(tcase, tool_sizes, 0, (int)CV_COUNT(SIZES));
     tcase_add_test(tcase, tool_rest_not_zero);

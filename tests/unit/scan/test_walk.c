@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a scan of a whole file walks, counts and charges: cases that planted defects got past. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scan/scan.h"
+#include "support/fatbins.h"
+
+static uint8_t bytes[1 << 16];
+static uint64_t size, said, owned;
+static uint32_t rules[CV_N_RULES];
+static cuvet_limits lim;
+
+static void add(const void *block, uint64_t count)
+{
+    ck_assert_uint_le(size + count, sizeof(bytes));
+    memcpy(bytes + size, block, count);
+    size += count;
+}
+
+static void put(uint64_t at, unsigned width, uint64_t value)
+{
+    for (unsigned i = 0; i < width; i++)
+        bytes[at + i] = (uint8_t)(value >> 8 * i);
+}
+
+static void setup(void)
+{
+    lim = (cuvet_limits){ .size = sizeof(lim) };
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    memset(bytes, 0, sizeof(bytes));
+    size = 0;
+}
+
+static void emit(void *user, const cuvet_diag *diag)
+{
+    (void)user;
+    rules[diag->rule]++;
+    said++;
+}
+
+static void claim(void *user, const cuvet_claim_info *info)
+{
+    (void)user;
+    if (!(info->flags & (CUVET_CLAIM_INNER | CUVET_CLAIM_SHARED)))
+        owned += info->length;
+}
+
+/* All of it; what was counted stays in the scan. */
+static void scan_all(cv_scan *scan)
+{
+    cuvet_scan_options opt = { .size = sizeof(opt), .depth = CUVET_DEPTH_FULL, .jobs = 1, .claim = claim };
+    cuvet_source src = cv_source_memory(bytes, size);
+    cuvet_item item;
+
+    memset(rules, 0, sizeof(rules));
+    said = owned = 0;
+    ck_assert_int_eq(cv_scan_open(scan, &cv_alloc_default, &lim, &src, &opt, emit, NULL), CUVET_OK);
+    while (cv_scan_next(scan, &item) == CUVET_OK)
+        ;
+    cv_scan_close(scan);
+    ck_assert_uint_eq(said + scan->sum.suppressed, scan->sum.errors + scan->sum.warnings + scan->sum.notes);
+}
+
+/* One member of text with a name of three letters; where its header begins. */
+static uint64_t add_member(const void *payload, uint64_t count)
+{
+    uint64_t at = size;
+
+    size += 72;
+    put(at, 2, 1);
+    put(at + 2, 2, CV_FATBIN_MEMBER_VERSION);
+    put(at + 4, 4, 72);
+    put(at + 8, 8, cv_sat_align(count, 8));
+    put(at + 28, 4, 90);
+    put(at + 32, 4, 64);
+    put(at + 36, 4, 3);
+    put(at + 40, 8, CV_FB_64BIT | CV_FB_LINUX);
+    memcpy(bytes + at + 64, "abc", 3);
+    add(payload, count);
+    size = cv_sat_align(size, 8);
+    return at;
+}
+
+static void begin_container(void)
+{
+    put(0, 4, CV_FATBIN_MAGIC);
+    put(4, 2, CV_FATBIN_VERSION);
+    put(6, 2, CV_FATBIN_HEADER);
+    size = CV_FATBIN_HEADER;
+}
+
+static void end_container(void)
+{
+    put(8, 8, size - CV_FATBIN_HEADER);
+}
+
+static const char TEXT[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+START_TEST(gap_between_containers)
+{
+    static const uint8_t ZEROS[16];
+    static fb_state fatbin;
+    cv_scan scan;
+
+    fb_make(&fatbin, "compute_90a");
+    add(fatbin.bytes, fatbin.size);
+    add(ZEROS, (uint64_t)_i);
+    add(fatbin.bytes, fatbin.size);
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.containers, 2);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_SECTION_UNCLAIMED], _i % 8 != 0);
+}
+END_TEST
+
+static void add_header(const char *name, uint64_t count)
+{
+    char head[61];
+
+    ck_assert_int_eq(
+        snprintf(head, sizeof(head), "%-16s%-12d%-6d%-6d%-8d%-10u`\n", name, 0, 0, 0, 644, (unsigned)count),
+        60);
+    add(head, 60);
+}
+
+START_TEST(small_member)
+{
+    cv_scan scan;
+
+    add("!<arch>\n", 8);
+    add_header("a/", sizeof(TEXT) - 1);
+    add(TEXT, sizeof(TEXT) - 1);
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.ptx, 1);
+}
+END_TEST
+
+START_TEST(archive_in_archive)
+{
+    cv_scan scan;
+
+    lim.nesting = (uint32_t)_i;
+    add("!<arch>\n", 8);
+    add_header("a/", 68 + 44);
+    add("!<arch>\n", 8);
+    add_header("b/", 44);
+    add(TEXT, 44);
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_LIMIT_NESTING], _i < 2);
+}
+END_TEST
+
+START_TEST(each_byte_has_an_owner)
+{
+    cv_scan scan;
+
+    begin_container();
+    (void)add_member(TEXT, sizeof(TEXT));
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(owned, size);
+}
+END_TEST
+
+START_TEST(findings_above_the_cap_are_counted)
+{
+    cv_scan scan;
+
+    lim.diagnostics = 2;
+    begin_container();
+    for (unsigned i = 0; i < 5; i++)
+        put(add_member(TEXT, sizeof(TEXT)) + 2, 2, 0x102);
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_MEMBER_VERSION], 2);
+    ck_assert_uint_ge(scan.sum.suppressed, 3);
+}
+END_TEST
+
+/* Each costs as many bytes as it has; there are enough for one and a half. */
+START_TEST(containers_inside_cost)
+{
+    static fb_state fatbin;
+    cv_scan scan;
+
+    fb_make(&fatbin, "compute_90a");
+    lim.budget = fatbin.size * 3 / 2;
+    lim.budget_ratio = 0;
+    begin_container();
+    for (int i = 0; i < _i; i++)
+        (void)add_member(fatbin.bytes, fatbin.size);
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_NESTED], _i);
+    ck_assert_uint_eq(rules[CV_R_LIMIT_BUDGET], _i > 1);
+}
+END_TEST
+
+Suite *suite_walk(void)
+{
+    Suite *suite = suite_create("walk");
+    TCase *tcase = tcase_create("walk");
+
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_loop_test(tcase, gap_between_containers, 8, 17);
+    tcase_add_test(tcase, small_member);
+    tcase_add_loop_test(tcase, archive_in_archive, 1, 3);
+    tcase_add_test(tcase, each_byte_has_an_owner);
+    tcase_add_test(tcase, findings_above_the_cap_are_counted);
+    tcase_add_loop_test(tcase, containers_inside_cost, 1, 3);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
