@@ -23,6 +23,9 @@
 /* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
 enum { SMALL = 1 << 20 };
 enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024 };
+/* What an entry costs beside its bytes, a file and a scan of its own, as bytes of content: entries without any
+ * are packed to a few hundredths of their headers. */
+enum { ENTRY_BYTES = 16 << 10 };
 enum { ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1 };
 _Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
 
@@ -206,15 +209,24 @@ static char *join(const char *name, const char *entry)
 /* Whoever says nothing for so long is not unpacking. */
 enum { SILENCE_MS = 10 * 60 * 1000 };
 
+/* The limit that walk->most comes from. */
+static const char *most_name(const package_walk *walk)
+{
+    return walk->most < walk->args->limits.total ? "ratio" : "total";
+}
+
 /* Whatever is said of a package counts. @return false: it is too much */
 static bool count_entry(package *pack)
 {
     package_walk *walk = pack->walk;
+    bool few = ++walk->entries <= walk->args->limits.containers;
 
-    if (++walk->entries <= walk->args->limits.containers)
+    if (few && walk->most - walk->bytes >= ENTRY_BYTES) {
+        walk->bytes += ENTRY_BYTES;
         return true;
+    }
     pack->judged = true;
-    reach_limit(walk, pack->name, "containers");
+    reach_limit(walk, pack->name, few ? most_name(walk) : "containers");
     return false;
 }
 
@@ -250,7 +262,7 @@ static bool grow_entry(package *pack, uint64_t end)
         return false;
     }
     if (more > walk->most - walk->bytes) {
-        reach_limit(walk, pack->entry, walk->most < limits->total ? "ratio" : "total");
+        reach_limit(walk, pack->entry, most_name(walk));
         return false;
     }
     if (pack->small && end > SMALL && !move_to_disk(pack)) {
