@@ -417,7 +417,7 @@ for _what, _each in (('functions', 3500), ('layers', 3500), ('symbols', 80), ('r
     add('link', _what, series(_what, _each), LINK)
 for _name in bombs.LINKS:
     _arch = 'sm_100 -g' if _name == 'link-units' else 'sm_100' if _name == 'link-lines' else 'sm_90'
-    add('link', _name[5:], bombs.LINKS[_name], 'link -arch=%s -o {out} {in}' % _arch)
+    add('link', 'many-' + _name[5:], bombs.LINKS[_name], 'link -arch=%s -o {out} {in}' % _arch)
 add('link: layout', 'tiny-objects', bombs.tiny, 'link -arch=sm_75 -o {out} {in}')
 KERNEL, FUNCTION = 1700, 1350  # bytes of a small one
 
