@@ -22,10 +22,8 @@
 
 /* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
 enum { SMALL = 1 << 20 };
-enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024 };
-/* What an entry costs beside its bytes, a file and a scan of its own, as bytes of content: entries without any
- * are packed to a few hundredths of their headers. */
-enum { ENTRY_BYTES = 16 << 10 };
+/* ENTRY_BYTES: what an entry costs beside its bytes, as such: a file and a scan of its own. */
+enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024, ENTRY_BYTES = 16 << 10 };
 enum { ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1 };
 _Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
 
@@ -119,10 +117,13 @@ static void fail(package_walk *walk, const char *name, const char *why, int rc)
     give(walk, &found);
 }
 
+/* @param limit NULL: the one that walk->most comes from */
 static void reach_limit(package_walk *walk, const char *name, const char *limit)
 {
     char text[96];
 
+    if (!limit)
+        limit = walk->most < walk->args->limits.total ? "ratio" : "total";
     snprintf(text, sizeof(text), "unpacking it ends here: more than the limit '%s' allows", limit);
     fail(walk, name, text, CLI_X_LIMIT);
     walk->beyond = true;
@@ -209,12 +210,6 @@ static char *join(const char *name, const char *entry)
 /* Whoever says nothing for so long is not unpacking. */
 enum { SILENCE_MS = 10 * 60 * 1000 };
 
-/* The limit that walk->most comes from. */
-static const char *most_name(const package_walk *walk)
-{
-    return walk->most < walk->args->limits.total ? "ratio" : "total";
-}
-
 /* Whatever is said of a package counts. @return false: it is too much */
 static bool count_entry(package *pack)
 {
@@ -226,7 +221,7 @@ static bool count_entry(package *pack)
         return true;
     }
     pack->judged = true;
-    reach_limit(walk, pack->name, few ? most_name(walk) : "containers");
+    reach_limit(walk, pack->name, few ? NULL : "containers");
     return false;
 }
 
@@ -262,7 +257,7 @@ static bool grow_entry(package *pack, uint64_t end)
         return false;
     }
     if (more > walk->most - walk->bytes) {
-        reach_limit(walk, pack->entry, most_name(walk));
+        reach_limit(walk, pack->entry, NULL);
         return false;
     }
     if (pack->small && end > SMALL && !move_to_disk(pack)) {

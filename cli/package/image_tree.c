@@ -10,8 +10,8 @@ enum {
     LAYERS_MOST = 1 << 16,
     DEPTH_MOST = 4096 /* folders in each other: paths of a system have 4,096 bytes */
 };
-/* What a small archive may ask for: its layers may be packed a thousand to one. Larger ones may have a name for
- * some of their bytes. */
+/* What a small archive may ask for: its layers may be packed a thousand to one. Larger ones may have a name
+ * for some of their bytes. */
 enum { NODES_LEAST = 1 << 17, NODE_BYTES = 4 };
 static const size_t TEXT_MOST = (size_t)96 << 20;
 /* Steps from a name to its folder, for all layers of all images: an image may name one layer many times. */

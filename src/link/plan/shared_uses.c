@@ -6,7 +6,7 @@
 #include "link/graph/walk.h"
 #include "link/plan/shared_plan.h"
 
-/* Of a variable of a kernel: it is met again for its colour and its place, and lies far from the one before. */
+/* Of a variable of a kernel: it is met again for its colour and its place, far from the one before. */
 #define USE_WORK 32u
 
 static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
