@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define OPS_PER_LINE 6u
+/* What an operation takes with its operands. */
+#define OP_TEXT 32u
 
 /* Relocations of the section, by offset: they name the function that an entry describes. */
 typedef struct frame_site {
@@ -67,16 +69,16 @@ static void put_op(const dump_state *dump, FILE *to, uint64_t count, const cuvet
     put_operand(to, op->second, op->second_value);
 }
 
-static void put_program(const dump_state *dump, FILE *to, const cuvet_cfi_entry *entry)
+static void put_program(dump_state *dump, FILE *to, const cuvet_cfi_entry *entry)
 {
     uint64_t count = 0, nops = 0, pos = 0;
     cuvet_cfi_op op = { .size = sizeof(op) };
-    cuvet_status status;
+    cuvet_status status = CUVET_OK;
 
-    while ((status = cuvet_cfi_op_next(entry, &pos, &op)) == CUVET_OK) {
+    while (out_spend(&dump->out, 1) && (status = cuvet_cfi_op_next(entry, &pos, &op)) == CUVET_OK) {
         if (op.code == 0)
             nops++; /* padding to the length of the entry */
-        else
+        else if (out_spend(&dump->out, OP_TEXT))
             put_op(dump, to, count++, &op);
     }
     if (status == CUVET_E_UNSUPPORTED)

@@ -23,7 +23,8 @@
 
 /* Bytes of an entry that are kept in memory: there may be as many entries on their way as inputs are kept. */
 enum { SMALL = 1 << 20 };
-enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024 };
+/* ENTRY_BYTES: what an entry costs beside its bytes, as such: a file and a scan of its own. */
+enum { PACKAGES_LEAST = 256, PACKAGES_EACH = 1024, ENTRY_BYTES = 16 << 10 };
 enum { ROOM = PACKAGE_NAME_MOST + PACKAGE_TEXT_MOST + 1 };
 _Static_assert(PACKAGE_DATA_MOST >= ROOM, "texts and data share a buffer");
 
@@ -119,10 +120,13 @@ static void fail(package_walk *walk, const char *name, const char *why, int rc)
     give(walk, &found);
 }
 
+/* @param limit NULL: the one that walk->most comes from */
 static void reach_limit(package_walk *walk, const char *name, const char *limit)
 {
     char text[96];
 
+    if (!limit)
+        limit = walk->most < walk->args->limits.total ? "ratio" : "total";
     snprintf(text, sizeof(text), "unpacking it ends here: more than the limit '%s' allows", limit);
     fail(walk, name, text, CLI_X_LIMIT);
     walk->beyond = true;
@@ -213,11 +217,14 @@ enum { SILENCE_MS = 10 * 60 * 1000 };
 static bool count_entry(package *pack)
 {
     package_walk *walk = pack->walk;
+    bool few = ++walk->entries <= walk->args->limits.containers;
 
-    if (++walk->entries <= walk->args->limits.containers)
+    if (few && walk->most - walk->bytes >= ENTRY_BYTES) {
+        walk->bytes += ENTRY_BYTES;
         return true;
+    }
     pack->judged = true;
-    reach_limit(walk, pack->name, "containers");
+    reach_limit(walk, pack->name, few ? NULL : "containers");
     return false;
 }
 
@@ -253,7 +260,7 @@ static bool grow_entry(package *pack, uint64_t end)
         return false;
     }
     if (more > walk->most - walk->bytes) {
-        reach_limit(walk, pack->entry, walk->most < limits->total ? "ratio" : "total");
+        reach_limit(walk, pack->entry, NULL);
         return false;
     }
     if (pack->small && end > SMALL && !move_to_disk(pack)) {

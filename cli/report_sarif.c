@@ -99,6 +99,12 @@ static json_t *place_of(cli_sarif_report *report, const cli_session *session, co
     return location;
 }
 
+static bool is_room(const cli_sarif_report *report, bool note)
+{
+    return json_array_size(report->results) < SARIF_MOST_RESULTS &&
+           (!note || report->notes < SARIF_MOST_NOTES);
+}
+
 static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
     cli_sarif_report *report = user;
@@ -108,7 +114,6 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
 
     if (diag->rule >= report->n_rules)
         return;
-    sarif_need_artifact(report, session);
     if (report->group_of[diag->rule] == 0) {
         report->group_of[diag->rule] = report->n_groups + 1;
         report->group[report->n_groups++] =
@@ -116,6 +121,10 @@ static void on_finding(void *user, const cli_session *session, const cuvet_diag 
     }
     group = &report->group[report->group_of[diag->rule] - 1];
     group->count++;
+    /* A file of which nothing will be said is no artifact: a package may have any number of them. */
+    if (!report->has_artifact && !is_room(report, diag->severity == CUVET_NOTE))
+        return;
+    sarif_need_artifact(report, session);
     told = json_array_size(group->places);
     worse = diag->severity > group->severity; /* then it is shown first */
     if (worse)
@@ -205,8 +214,7 @@ static size_t malformed_rule(cli_sarif_report *report)
 
 bool sarif_has_room(cli_sarif_report *report, bool note)
 {
-    if (json_array_size(report->results) < SARIF_MOST_RESULTS &&
-        (!note || report->notes < SARIF_MOST_NOTES)) {
+    if (is_room(report, note)) {
         report->notes += note;
         return true;
     }
@@ -367,9 +375,14 @@ static void on_end(void *user, const cli_session *session, const cli_result *res
         end_package(report, session->in);
         return;
     }
-    /* Of most entries of a package there is nothing to say, and of very many the same. */
-    if (has_nothing && res->verdict == CUVET_V_CLEAN)
+    /* Of most entries of a package there is nothing to say, and of very many the same; of some nothing may be
+     * said any more. */
+    if (has_nothing &&
+        (res->verdict == CUVET_V_CLEAN || (!res->why && report->n_groups > 0 && !is_room(report, false)))) {
+        report->left_out += report->n_groups; /* for these there was no room */
+        forget_groups(report);
         return;
+    }
     says = res->why && has_room_to_say(report, res);
     if (has_nothing && res->why && !says)
         return;

@@ -137,7 +137,7 @@ static void run_image(fz_state *fuzz)
 {
     static script all;
     char *text = malloc(fuzz->in->len + 1);
-    package_image *image = image_new();
+    package_image *image = image_new(UINT32_MAX);
     bool limit = false, found;
 
     FZ_CHECK(text && image, "there is memory");

@@ -2,7 +2,7 @@
 #
 # Measurements: cuvet against the bare loops that do the same work without any check.
 
-.PHONY: bench bench-build bench-link bench-bombs bench-cache
+.PHONY: bench bench-build bench-link bench-bombs bench-worst bench-cache
 BENCH_SRCS := $(sort $(wildcard bench/*.c))
 BENCH_BINS := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 
@@ -31,6 +31,10 @@ bench-link: ## links, also in nvlink's place and in workers, against nvlink and 
 # tests/hostile/test_bombs.py counts the same families in `make check`.
 bench-bombs: all ## seconds and megabytes of files that are made to cost much (BENCH_ARGS: parts of their names)
 	@$(PYTHON) bench/bombs.py --build $(BUILD) $(BENCH_ARGS)
+
+# tests/hostile/test_worst.py counts some of them in `make check`.
+bench-worst: all ## how time and memory of each stage grow with the worst inputs, by doubling sizes (BENCH_ARGS: --sizes 0.25,0.5,1 or parts of their names)
+	@$(PYTHON) bench/worst.py --build $(BUILD) $(BENCH_ARGS)
 
 bench-cache: all ## what a verdict that is kept saves, on the files of BENCH_ARGS
 	@$(PYTHON) bench/cache.py --build $(BUILD) $(BENCH_ARGS)

@@ -52,12 +52,12 @@ struct package_image {
     bool beyond, unsure, whole; /* whole: nothing of the images is missing */
 };
 
-package_image *image_new(void)
+package_image *image_new(uint64_t size)
 {
     package_image *image = calloc(1, sizeof(*image));
 
     if (image)
-        image->tree = image_tree_new();
+        image->tree = image_tree_new(size);
     if (image && image->tree)
         return image;
     free(image);

@@ -30,8 +30,8 @@ typedef struct image_mark {
 
 enum { IMAGE_JSON_MOST = 4 << 20, IMAGE_MARKS_MOST = 32 << 20 };
 
-/** NULL: out of memory. */
-package_image *image_new(void);
+/** @param size bytes of the archive as it is shipped  @return NULL: out of memory */
+package_image *image_new(uint64_t size);
 void image_free(package_image *image);
 
 /* ---- first: the names of the archive's entries ---- */

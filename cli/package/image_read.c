@@ -217,7 +217,7 @@ package_image *package_read_image(package_reader *in, package_form form, package
     looking look = { .short_look = package_is_stream(form) };
 
     look_through(in, form, within, &look, look_at_name);
-    look.image = look.described && !look.misfit ? image_new() : NULL;
+    look.image = look.described && !look.misfit ? image_new((uint64_t)in->size) : NULL;
     if (!look.image)
         return NULL;
     look_through(in, form, within, &look, add_name);

@@ -7,13 +7,18 @@
 
 enum {
     NODES_MOST = 1 << 21,
-    FILES_MOST = 1 << 21,
     LAYERS_MOST = 1 << 16,
     DEPTH_MOST = 4096 /* folders in each other: paths of a system have 4,096 bytes */
 };
+/* What a small archive may ask for: its layers may be packed a thousand to one. Larger ones may have a name
+ * for some of their bytes. */
+enum { NODES_LEAST = 1 << 17, NODE_BYTES = 4 };
 static const size_t TEXT_MOST = (size_t)96 << 20;
 /* Steps from a name to its folder, for all layers of all images: an image may name one layer many times. */
-static const uint64_t WORK_MOST = (uint64_t)64 << 20;
+static const uint64_t WORK_MOST = (uint64_t)64 << 20, WORK_LEAST = (uint64_t)8 << 20;
+enum { WORK_OF_BYTE = 32 };
+/* Of looking for a part of a path in its folder. */
+enum { ENTER_WORK = 16 };
 
 /* What layers above do to a name. */
 enum { GONE = 1, EMPTIED = 2, FOLDER = 4, DELETES = 8 };
@@ -50,7 +55,10 @@ struct image_tree {
     uint32_t *layer; /* first file of each */
     size_t n_layer, cap_layer;
     uint32_t image;
-    uint64_t work;
+    size_t most;              /* nodes, and files */
+    uint64_t work, work_most; /* steps */
+    char *last;               /* the path that was entered last */
+    node *last_at;            /* what it is */
     bool beyond, unsure, odd;
     bool links; /* the present image has a symbolic link */
 };
@@ -107,6 +115,12 @@ static node *new_node(node *up, const char *name, size_t n_name)
     return one;
 }
 
+static void spend(image_tree *tree, uint64_t steps)
+{
+    tree->work += steps;
+    tree->beyond = tree->beyond || tree->work > tree->work_most;
+}
+
 /* The name in the folder, made if it is not there. */
 static node *enter(image_tree *tree, node *up, const char *name, size_t n_name)
 {
@@ -121,35 +135,70 @@ static node *enter(image_tree *tree, node *up, const char *name, size_t n_name)
     memcpy(&one, found, sizeof(one)); /* the first thing in what tsearch() returns */
     if (one != made)
         free(made);
-    else if (++tree->n_node > NODES_MOST || (tree->text += n_name) > TEXT_MOST)
+    else if (++tree->n_node > tree->most || (tree->text += n_name) > TEXT_MOST)
         tree->beyond = true;
     return one;
+}
+
+/* Archives list what is in a folder together: the parts that the path has in common with the last one are not
+ * looked for again. */
+static node *common_folder(const image_tree *tree, const char *tidy, const char **rest)
+{
+    const char *last = tree->last;
+    size_t same = 0;
+    node *at = tree->last_at;
+
+    *rest = tidy;
+    if (!last)
+        return tree->root;
+    for (size_t i = 0; tidy[i] && tidy[i] == last[i]; i++)
+        if (tidy[i] == '/')
+            same = i + 1;
+    for (last += same; at && *last; at = at->up) {
+        last += strcspn(last, "/");
+        last += *last == '/';
+    }
+    *rest = tidy + same;
+    return at;
 }
 
 /* @return NULL: too deep, or no memory */
 static node *enter_path(image_tree *tree, const char *tidy)
 {
-    node *at = tree->root;
+    const char *rest;
+    node *at = common_folder(tree, tidy, &rest);
     size_t depth = 0;
 
-    while (at && *tidy) {
-        size_t n_part = strcspn(tidy, "/");
+    for (const char *slash = tidy; slash < rest; slash++)
+        depth += *slash == '/';
+    while (at && *rest) {
+        size_t n_part = strcspn(rest, "/");
 
-        at = ++depth > DEPTH_MOST || tree->beyond ? NULL : enter(tree, at, tidy, n_part);
-        tidy += n_part + (tidy[n_part] == '/');
+        spend(tree, ENTER_WORK);
+        at = ++depth > DEPTH_MOST || tree->beyond ? NULL : enter(tree, at, rest, n_part);
+        rest += n_part + (rest[n_part] == '/');
     }
+    free(tree->last);
+    tree->last = at ? strdup(tidy) : NULL;
+    tree->last_at = at;
     if (!at)
         tree->beyond = true;
     return at;
 }
 
-image_tree *image_tree_new(void)
+image_tree *image_tree_new(uint64_t size)
 {
+    uint64_t nodes = NODES_LEAST + size / NODE_BYTES;
     image_tree *tree = calloc(1, sizeof(*tree));
 
-    if (tree)
-        tree->root = new_node(NULL, "", 0);
-    if (tree && tree->root)
+    if (!tree)
+        return NULL;
+    tree->root = new_node(NULL, "", 0);
+    tree->most = nodes < NODES_MOST ? (size_t)nodes : NODES_MOST;
+    tree->work_most = WORK_MOST;
+    if (size < (WORK_MOST - WORK_LEAST) / WORK_OF_BYTE)
+        tree->work_most = WORK_LEAST + size * WORK_OF_BYTE;
+    if (tree->root)
         return tree;
     free(tree);
     return NULL;
@@ -161,6 +210,7 @@ void image_tree_free(image_tree *tree)
         return;
     tdestroy(tree->set, free);
     free(tree->root);
+    free(tree->last);
     free(tree->file);
     free(tree->layer);
     free(tree);
@@ -227,7 +277,7 @@ void image_tree_add(image_tree *tree, uint32_t ordinal, image_kind kind, const c
     file one = { .ordinal = ordinal, .kind = (uint8_t)kind };
 
     if (!tidy || tree->n_layer == 0 || (link && !other) ||
-        !grow(tree, &list, tree->n_file, &tree->cap_file, sizeof(one), FILES_MOST)) {
+        !grow(tree, &list, tree->n_file, &tree->cap_file, sizeof(one), tree->most)) {
         tree->beyond = true;
     } else {
         tree->file = list;
@@ -312,8 +362,7 @@ static judgement judge(image_tree *tree, const file *one)
     choose(&now, (what & FOLDER) && one->kind != IMAGE_FOLDER, at->folder_by, CLI_FATE_REPLACED);
     for (at = at->up; at && now.by == 0; at = at->up) {
         what = does(tree, at);
-        if (++tree->work > WORK_MOST)
-            tree->beyond = true;
+        spend(tree, 1);
         choose(&now, what & GONE, at->by, what & DELETES ? CLI_FATE_DELETED : CLI_FATE_REPLACED);
         choose(&now, what & EMPTIED, at->emptied_by, CLI_FATE_DELETED);
     }
@@ -371,10 +420,9 @@ static void judge_one(image_tree *tree, file *one, uint32_t at, uint32_t layer, 
 static void judge_all(image_tree *tree, uint32_t first, uint32_t end, uint32_t layer, uint32_t number)
 {
     for (uint32_t i = end; i > first && !tree->beyond; i--) {
-        tree->work++;
         touch(tree, tree->file[i - 1].at);
         judge_one(tree, &tree->file[i - 1], i, layer, number);
-        tree->beyond = tree->beyond || tree->work > WORK_MOST;
+        spend(tree, 1);
     }
     for (uint32_t i = first; i < end && !tree->beyond; i++) {
         const file *link = &tree->file[i];
@@ -422,8 +470,7 @@ void image_tree_tell(image_tree *tree, uint32_t layer, uint32_t number)
         at->linked = tree->image;
         tree->links = true;
     }
-    tree->work += end - first;
-    tree->beyond = tree->work > WORK_MOST;
+    spend(tree, end - first);
 }
 
 void image_tree_look(image_tree *tree, uint32_t layer, uint32_t number)

@@ -7,8 +7,9 @@
 
 typedef struct image_tree image_tree;
 
-/** NULL: out of memory. */
-image_tree *image_tree_new(void);
+/** @param size bytes of the archive as it is shipped: what may be kept and compared follows them.
+ *  @return NULL: out of memory */
+image_tree *image_tree_new(uint64_t size);
 void image_tree_free(image_tree *tree);
 
 /** A layer begins. @return its number, from 1; 0: there is no memory */

@@ -4,6 +4,9 @@
 #include "link/graph/walk.h"
 #include "link/plan/plan.h"
 
+/* Of a table in the bank of a kernel: it is sorted, placed and becomes a part of the output. */
+#define USE_WORK 16u
+
 /* A kernel's table bank, as it grows: its own tables, then those of the functions that it reaches. */
 typedef struct bank2_tables {
     cv_id sec; /* CV_NONE: not made yet */
@@ -60,8 +63,11 @@ static cuvet_status add_uses(bank_tables *tables, cv_id kernel)
     for (uint64_t i = 0; i < tables->below.found.count && st == CUVET_OK; i++) {
         cv_id fn = *cv_u32s_get(&tables->below.found, i);
 
-        if (has_table(view, fn) &&
-            !cv_keys_push(&view->ctx->mem, &tables->uses, use_of(cv_l_fn_out(view, fn)->table, kernel)))
+        if (!has_table(view, fn))
+            continue;
+        if (!cv_work(view->ctx, USE_WORK, 0))
+            return CUVET_E_LIMIT;
+        if (!cv_keys_push(&view->ctx->mem, &tables->uses, use_of(cv_l_fn_out(view, fn)->table, kernel)))
             st = cv_l_nomem(view);
     }
     return st;

@@ -6,6 +6,9 @@
 #include "link/graph/walk.h"
 #include "link/plan/shared_plan.h"
 
+/* Of a variable of a kernel: it is met again for its colour and its place, far from the one before. */
+#define USE_WORK 32u
+
 static cv_id push_item(shared_plan *shared, cv_id value, cv_id next)
 {
     shared_item item = { value, next };
@@ -231,7 +234,7 @@ static cuvet_status meet(shared_plan *shared, cv_id kernel, cv_id fn)
     for (cv_id i = head == 0 ? CV_NONE : head - 1; i != CV_NONE && st == CUVET_OK;) {
         const shared_item item = *items_at(&shared->item, i);
 
-        if (!cv_work(shared->view->ctx, 1, 0))
+        if (!cv_work(shared->view->ctx, USE_WORK, 0))
             return CUVET_E_LIMIT;
         meet_arrays(shared, entry, *cv_u32s_at(&shared->named, item.value));
         st = meet_variable(shared, kernel, item.value);
