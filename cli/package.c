@@ -120,25 +120,17 @@ static void fail(package_walk *walk, const char *name, const char *why, int rc)
     give(walk, &found);
 }
 
-/* @param limit NULL: the one that walk->most comes from */
-static void reach_limit(package_walk *walk, const char *name, const char *limit)
+/* @param limit NULL: the one that walk->most comes from, or, with packages, these */
+static void reach_limit(package_walk *walk, const char *name, const char *limit, uint64_t packages)
 {
-    char text[96];
+    char text[128];
 
     if (!limit)
         limit = walk->most < walk->args->limits.total ? "ratio" : "total";
     snprintf(text, sizeof(text), "unpacking it ends here: more than the limit '%s' allows", limit);
-    fail(walk, name, text, CLI_X_LIMIT);
-    walk->beyond = true;
-}
-
-static void reach_most_packages(package_walk *walk, const char *name)
-{
-    char text[128];
-
-    snprintf(text, sizeof(text),
-             "unpacking it ends here: more than %" PRIu64 " packages in a file of its size",
-             walk->packages_most);
+    if (packages)
+        snprintf(text, sizeof(text),
+                 "unpacking it ends here: more than %" PRIu64 " packages in a file of its size", packages);
     fail(walk, name, text, CLI_X_LIMIT);
     walk->beyond = true;
 }
@@ -224,7 +216,7 @@ static bool count_entry(package *pack)
         return true;
     }
     pack->judged = true;
-    reach_limit(walk, pack->name, few ? NULL : "containers");
+    reach_limit(walk, pack->name, few ? NULL : "containers", 0);
     return false;
 }
 
@@ -256,11 +248,11 @@ static bool grow_entry(package *pack, uint64_t end)
     uint64_t more = end - pack->size;
 
     if (end > limits->input) {
-        reach_limit(walk, pack->entry, "input");
+        reach_limit(walk, pack->entry, "input", 0);
         return false;
     }
     if (more > walk->most - walk->bytes) {
-        reach_limit(walk, pack->entry, NULL);
+        reach_limit(walk, pack->entry, NULL, 0);
         return false;
     }
     if (pack->small && end > SMALL && !move_to_disk(pack)) {
@@ -319,7 +311,7 @@ static bool end_entry(package *pack, const package_frame *frame)
         pack->fd = -1; /* it is handed on */
         give(walk, &found);
     } else if (++walk->packages > walk->packages_most) {
-        reach_most_packages(walk, pack->entry);
+        reach_limit(walk, pack->entry, NULL, walk->packages_most);
     } else if (pack->depth + 1 >= walk->args->limits.nesting) {
         fail(walk, pack->entry, "a package inside more packages than the limit 'nesting' allows",
              CLI_X_LIMIT);

@@ -324,17 +324,19 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     }
 }
 
-/* Call frames are of code, and name themselves where one begins. */
+/* Call frames are of code, which may be gone, and name themselves where one begins. */
 static void check_of_frames(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc)
 {
     cv_elf_symbol symbol;
     const cv_sec *named;
+    unsigned type;
 
     cv_elf_read_symbol(batch->cubin->symtab, false, reloc->sym, &symbol);
     named = section_of(batch, reloc, symbol.shndx);
-    if (cv_elf_sym_type(&symbol) != CV_STT_FUNC &&
-        !(named && (cv_is_frames(named) || cv_role_is_code(named->role))))
-        entry_report(batch, index, CV_R_RELOC_FRAMES, 12, reloc->sym, cv_elf_sym_type(&symbol));
+    type = cv_elf_sym_type(&symbol);
+    if (type != CV_STT_FUNC &&
+        (named ? !cv_is_frames(named) && !cv_role_is_code(named->role) : type != CV_STT_NOTYPE))
+        entry_report(batch, index, CV_R_RELOC_FRAMES, 12, reloc->sym, type);
 }
 
 /* What can be said of a type. Returns the bytes from r_offset to the end of the field. */

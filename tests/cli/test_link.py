@@ -939,7 +939,7 @@ def variables_are_not_counted_from_their_section():
 
 @test
 def debug_data_may_name_a_symbol_that_is_nothing():
-    """No compiler does it, nothing forbids it: the symbol of a debug section is made an empty one, or a variable that nothing defines."""
+    """No compiler does it, nothing forbids it: the symbol of a debug section is made an empty one. A variable that nothing defines is none of code."""
     files, cases = golden()
     case = [r for r in cases if r[:3] == ["const_multi", "sm_75", "-"]][0]
     first, second = (bytearray(files.extractfile(n).read()) for n in case[3].split())
@@ -948,7 +948,8 @@ def debug_data_may_name_a_symbol_that_is_nothing():
     for name, kind in ((0, 0), (1, 0), (0, 1)):
         struct.pack_into("<IBBHQQ", second, at, name, kind, 0, 0, 0, 0)
         for options in ((), ("-r",), ("-r", "--compat-r"), ("-g",), ("--preserve-relocs",), ("-r", "--preserve-relocs")):
-            linked(*options, write(first, "first.cubin"), write(second, "second.cubin"), arch="sm_75")
+            pair = write(first, "first.cubin"), write(second, "second.cubin")
+            (refused(["CV-ELF-193"], *options, *pair, arch="sm_75") if kind else linked(*options, *pair, arch="sm_75"))
 
 
 @test
@@ -967,13 +968,16 @@ def memory_of_one_kernel_is_not_for_others():
 @test
 def parameters_of_two_definitions():
     """Of a weak kernel, with different sizes: with -r each definition's name of all parameters stays, as in the reference, and a scan has nothing to say."""
-    data = read(os.path.join(ROOT, "corpus", "writer", "regress", "parameters-of-two-definitions"))
-    second = data.index(b"\x7fELF", 1)
-    pair = [write(data[:second], "first.cubin"), write(data[second:second + 3392], "second.cubin")]
+    pair = []
+    for size, value in ((8, 0x160), (4, 0x160), (8, 0x15C)):
+        e = edit.Elf(read("dynshared.sm_75.rdc.cubin"))
+        e.symbol("_Z9dynsharedPi", "info", 0x22).symbol("_param", "size", size).symbol("_param", "value", value)
+        pair.append(write(bytes(e), "%d-%x.cubin" % (size, value)))
     for order in (pair, pair[::-1]):
         out = edit.Elf(linked("-r", *order, arch="sm_75"))
         sizes = [out.get(edit.SYM["size"], at) for name, at in out.symbols() if name == "_param"]
-        equal(sizes, [4, 1] if order is pair else [1, 4])
+        equal(sizes, [8, 4, 8])
+        equal(cuvet("scan", write(bytes(out), "out.cubin")).rc, CLEAN)
 
 
 main()
