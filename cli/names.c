@@ -95,9 +95,17 @@ void cli_point_to_scan(const cli_session *session, const cuvet_summary *sum)
                      count == 1 ? "" : "s", count == 1 ? "it" : "them");
 }
 
-/* What stands in front of a hash, as nvcc writes it; digits and two more underlines may follow. */
+/* Names of what is internal to a source file, as nvcc writes them: a mark, the hash of its path, its name
+ * with the length before it, and another hash; where nobody else can call anything of the file, the number of
+ * the compiler's process as well. "_GLOBAL__N__71b411a3_4_a_cu_e56deae2_1813845plain": a length before the
+ * mark ("43_GLOBAL") says where the number ends; behind "__nv_static_" digits and two underlines follow. */
 static const char *const MARKS[] = { "_GLOBAL__N__", "_INTERNAL_", "__nv_static_" };
-enum { HASH_DIGITS = 8 };
+enum { HASH_DIGITS = 8, LENGTH_DIGITS = 4, PROCESS_DIGITS = 10 };
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 static bool is_hash(const char *at, const char *end)
 {
@@ -105,7 +113,7 @@ static bool is_hash(const char *at, const char *end)
 
     while (at + count < end && count < HASH_DIGITS && strchr("0123456789abcdef", at[count]) && at[count])
         count++;
-    return count == HASH_DIGITS && at + count < end && at[count] == '_';
+    return count == HASH_DIGITS;
 }
 
 static const char *behind_mark(const char *at, const char *end, const char *mark)
@@ -117,13 +125,55 @@ static const char *behind_mark(const char *at, const char *end, const char *mark
     at += len;
     if (strcmp(mark, "__nv_static_") != 0)
         return at;
-    while (at < end && *at >= '0' && *at <= '9')
+    while (at < end && is_digit(*at))
         at++;
     return end - at >= 2 && at[0] == '_' && at[1] == '_' ? at + 2 : NULL;
 }
 
-/* Each hash in a text: calls with where it is. */
-typedef void hash_fn(void *user, size_t at);
+/* The second hash, behind "_4_a_cu_". NULL: none. */
+static const char *second_hash(const char *at, const char *end)
+{
+    size_t size = 0;
+
+    if (at == end || *at++ != '_')
+        return NULL;
+    for (size_t i = 0; i < LENGTH_DIGITS && at < end && is_digit(*at); i++)
+        size = 10 * size + (size_t)(*at++ - '0');
+    if (at == end || *at++ != '_' || size == 0 || (size_t)(end - at) <= size || at[size] != '_')
+        return NULL;
+    at += size + 1;
+    return is_hash(at, end) ? at : NULL;
+}
+
+/* How many digits the number of a process has behind a second hash. The length of the whole is what the
+ * digits before the mark say; those before them may belong to another name. */
+static size_t process_digits(const char *first, const char *mark, const char *at, const char *end)
+{
+    size_t size = 0, unit = 1;
+
+    for (size_t i = 1; i <= LENGTH_DIGITS && (size_t)(mark - first) >= i && is_digit(mark[-(ptrdiff_t)i]);
+         i++) {
+        size_t count = 1;
+
+        size += unit * (size_t)(mark[-(ptrdiff_t)i] - '0');
+        unit *= 10;
+        if (size <= (size_t)(at - mark) + 1 || size > (size_t)(end - mark) || *at != '_')
+            continue;
+        while (at + count < mark + size && count <= PROCESS_DIGITS && is_digit(at[count]))
+            count++;
+        if (at + count == mark + size)
+            return count - 1;
+    }
+    return 0;
+}
+
+/* What does not count in a name. */
+typedef struct hash_place {
+    size_t path, file; /* where the hashes are; file 0: there is no second one */
+    size_t process;    /* digits behind an underline behind the second one */
+} hash_place;
+
+typedef void hash_fn(void *user, const hash_place *place);
 
 static bool each_hash(cuvet_bytes text, hash_fn *each, void *user)
 {
@@ -134,12 +184,19 @@ static bool each_hash(cuvet_bytes text, hash_fn *each, void *user)
         return false;
     for (const char *at = memchr(first, '_', text.n); at; at = memchr(at + 1, '_', (size_t)(end - at - 1)))
         for (size_t i = 0; i < sizeof(MARKS) / sizeof(MARKS[0]); i++) {
-            const char *hash = behind_mark(at, end, MARKS[i]);
+            const char *hash = behind_mark(at, end, MARKS[i]), *more;
+            hash_place place = { 0 };
 
-            if (!hash || !is_hash(hash, end))
+            if (!hash || !is_hash(hash, end) || hash + HASH_DIGITS == end || hash[HASH_DIGITS] != '_')
                 continue;
+            place.path = (size_t)(hash - first);
+            more = second_hash(hash + HASH_DIGITS, end);
+            if (more) {
+                place.file = (size_t)(more - first);
+                place.process = process_digits(first, at, more + HASH_DIGITS, end);
+            }
             any = true;
-            each(user, (size_t)(hash - first));
+            each(user, &place);
         }
     return any;
 }
@@ -149,15 +206,20 @@ typedef struct hash_seen {
     cuvet_bytes text;
 } hash_seen;
 
-static void note_hash(void *user, size_t at)
+static void note_hash(void *user, const hash_place *place)
 {
     hash_seen *seen = user;
     cli_path_hash *hash = seen->hash;
+    const uint8_t *text = seen->text.p;
+    bool both = place->file > 0 && hash->digits[HASH_DIGITS] != '\0';
 
-    if (hash->any && memcmp(hash->digits, seen->text.p + at, HASH_DIGITS) != 0)
+    if (hash->any && (memcmp(hash->digits, text + place->path, HASH_DIGITS) != 0 ||
+                      (both && memcmp(hash->digits + HASH_DIGITS, text + place->file, HASH_DIGITS) != 0)))
         hash->several = true;
     hash->any = true;
-    memcpy(hash->digits, seen->text.p + at, HASH_DIGITS);
+    memcpy(hash->digits, text + place->path, HASH_DIGITS);
+    if (place->file > 0)
+        memcpy(hash->digits + HASH_DIGITS, text + place->file, HASH_DIGITS);
 }
 
 void cli_note_hashes(cli_path_hash *hash, cuvet_bytes text)
@@ -167,9 +229,15 @@ void cli_note_hashes(cli_path_hash *hash, cuvet_bytes text)
     (void)each_hash(text, note_hash, &seen);
 }
 
-static void blank_hash(void *user, size_t at)
+static void blank_hash(void *user, const hash_place *place)
 {
-    memset((char *)user + at, '0', HASH_DIGITS);
+    char *name = user;
+
+    memset(name + place->path, '0', HASH_DIGITS);
+    if (place->file)
+        memset(name + place->file, '0', HASH_DIGITS);
+    if (place->process)
+        memset(name + place->file + HASH_DIGITS + 1, '0', place->process);
 }
 
 bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP])

@@ -116,12 +116,13 @@ void cli_arch_text(const cuvet_item *item, char *out, size_t cap);
 /** Version of a tool, "12.8"; "" when unknown. */
 void cli_release_text(uint32_t version, char *out, size_t cap);
 #define CLI_PLAIN_CAP 4096
-/** A name without the hash of the path of its source file, which names of what is internal to it have: zeros
- *  in its place, as long as the name. @return false: it has none, or is too long */
+/** A name without the hashes of its source file, and the number of the compiler's process, which names of
+ *  what is internal to it have: zeros in their place, as long as the name.
+ *  @return false: it has none, or is too long */
 bool cli_plain_name(cuvet_bytes name, char out[CLI_PLAIN_CAP]);
 /* The hashes of a piece: with several, two names may differ by them alone. */
 typedef struct cli_path_hash {
-    char digits[8];
+    char digits[16]; /* of the path, and of what the file has */
     bool any, several;
 } cli_path_hash;
 void cli_note_hashes(cli_path_hash *hash, cuvet_bytes text);

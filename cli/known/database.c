@@ -8,7 +8,7 @@
 enum {
     APPLICATION = 'C' << 24 | 'V' << 16 | 'v' << 8 | 'd', /* in the header of the file */
     /* Of the tables, and of what fingerprints are made of: who changes either adds one. */
-    VERSION = 1,
+    VERSION = 2,
     BUSY_MS = 30000,
     /* Of one value, or one row: the longest that is ours is a recording, RECORDING_MOST bytes. */
     VALUE_MOST = 16 << 20

@@ -161,6 +161,30 @@ def text_without_what_is_said_about_it():
     equal((r.rc, whole["result"], codes["compute_90"]["kernels"]), (FINDINGS, "lost", {"same": 1, "changed": 0, "lost": 1, "new": 0}))
 
 
+INSIDE = PTX[:PTX.index(".visible .entry __nv")] + """.visible .entry _ZN52_GLOBAL__N__71b411a3_12_snake_gpu_cu_a5affc6b_1813845snakeEv(
+)
+{
+\tret;
+}
+"""
+
+
+@test
+def numbers_of_a_compilation_are_no_names():
+    """What is internal to a file has hashes of the file in its name, and the number of the compiler's process: one kernel, compiled twice."""
+    for here, there, result in (("a5affc6b", "b141967a", "metadata"), ("_181384", "_907261", "metadata"), ("71b411a3", "0b51c0de", "metadata"),
+                                ("a5affc6b_181384", "b141967a_181290", "metadata"), ("snake_gpu", "snail_gpu", "lost"), ("5snakeE", "5snailE", "lost"),
+                                # Digits that are not of the process: the length says where the name ends.
+                                ("_ZN52_", "_ZN51_", "lost"), ("_1813845snake", "_181384_5snake", "lost")):
+        assert here in INSIDE
+        r, whole, codes = diff(write(INSIDE.encode()), write(INSIDE.replace(here, there).encode()))
+        equal((whole["result"], codes["compute_90"]["kernels"]["same"]), (result, 2 if result == "metadata" else 1), here + r.out)
+    # Two that differ by the second hash alone are two where both are there.
+    ids = ("_INTERNAL_aaaaaaaa_4_a_cu_11111111", "_INTERNAL_aaaaaaaa_4_a_cu_22222222")
+    calls = [PTX + "".join("\t.extern .func %s;\n" % i for i in ids) + "\tcall %s;\n" % i for i in ids]
+    equal(diff(write(calls[0].encode()), write(calls[1].encode()))[1]["result"], "code")
+
+
 @test
 def what_a_relocation_names_counts():
     """The same bytes of code that call another function are other code."""

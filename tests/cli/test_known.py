@@ -185,7 +185,7 @@ def a_database_that_is_none():
         return path
 
     cases = [
-        ("newer cuvet", made("PRAGMA user_version=2")), ("older cuvet", made("PRAGMA user_version=0")),
+        ("newer cuvet", made("PRAGMA user_version=3")), ("older cuvet", made("PRAGMA user_version=0")), ("older cuvet", made("PRAGMA user_version=1")),
         ("no database of known code", made("PRAGMA application_id=7")), ("no database of known code", write(b"text" * 1000)),
         ("damaged", made("CREATE TABLE more(x)")), ("damaged", made("CREATE VIEW more AS SELECT 1")),
         ("damaged", made("CREATE TRIGGER t AFTER INSERT ON source BEGIN DELETE FROM piece; END")),
