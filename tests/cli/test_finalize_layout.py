@@ -209,7 +209,7 @@ def symbol_of_the_capsules():
     a = relocatable()
     strings = a.sec[a.at][LINK]
     end = len(a.body(strings))
-    relocs = a.name.index(b".rela.debug_frame")
+    relocs = a.name.index(b".rela.debug_info")
     for info, name, used in ((0x21, b".nv.reservedSmem.cap", 0), (0x21, b".nv.reservedSmem.cap", 1), (0x21, b".nv.reservedSmem.capx", 0)):
         symbol = struct.pack("<IBBHQQ", end, info, 0, 0, 0, 0)
         grown = {a.at: a.body(a.at) + symbol, strings: a.body(strings) + name + b"\0"}
