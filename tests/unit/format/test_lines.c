@@ -26,7 +26,8 @@ static uint64_t put_unit(unsigned version, unsigned base, const uint8_t *program
     for (unsigned i = 0; i + 1 < base; i++)
         bytes[at++] = i < sizeof(USUAL) ? USUAL[i] : 2;
     bytes[6] = (uint8_t)(at - 10);
-    memcpy(bytes + at, program, count);
+    for (size_t i = 0; i < count; i++)
+        bytes[at + i] = program[i];
     bytes[0] = (uint8_t)(at + count - 4);
     return at + count;
 }
