@@ -188,16 +188,19 @@ def write_missing(path, missing, totals):
                 f.write("  branch %5d  column %d never %s: %s\n" % (n, where[-3], side, source[n - 1].strip()))
 
 
-def check_floor(path, totals):
+def read_floor(path):
+    """{directory: (percent of lines, percent of branches)}"""
+    rows = [line.split("#")[0].split() for line in open(path, encoding="ascii")]
+    return {directory: (float(lines), float(branches)) for directory, lines, branches in filter(None, rows)}
+
+
+def check_floor(floors, totals):
     bad = 0
-    for line in open(path, encoding="ascii") if os.path.exists(path) else ():
-        w = line.split("#")[0].split()
-        if len(w) != 3:
-            continue
-        t = totals.get(w[0], [0, 0, 0, 0])
-        for what, got, floor in (("lines", percent(t[1], t[0]), float(w[1])), ("branches", percent(t[3], t[2]), float(w[2]))):
-            if not t[0] or got + 0.005 < floor:
-                print("coverage: %s: %s %.2f %% is below the floor of %.2f %%" % (w[0], what, got, floor))
+    for directory, floor in floors.items():
+        t = totals.get(directory, [0, 0, 0, 0])
+        for what, got, least in (("lines", percent(t[1], t[0]), floor[0]), ("branches", percent(t[3], t[2]), floor[1])):
+            if not t[0] or got + 0.005 < least:
+                print("coverage: %s: %s %.2f %% is below the floor of %.2f %%" % (directory, what, got, least))
                 bad += 1
     return bad
 
@@ -209,6 +212,7 @@ def main():
     ap.add_argument("--jobs", type=int, default=2)
     ap.add_argument("--floor", required=True)
     a = ap.parse_args()
+    floors = read_floor(a.floor)
     # A test binary has its generated main beside it; programs that tests start are none.
     bins = [b for b in sorted(glob.glob(os.path.join(a.build, "tests", "*")))
             if os.access(b, os.X_OK) and os.path.isfile(b + ".c")]
@@ -232,7 +236,7 @@ def main():
         t, u = totals[d], unit.get(d, [0, 0, 0, 0])
         print("%-12s  %6d/%-6d %6.2f %%  %6d/%-6d %6.2f %%   (%.2f %%, %.2f %%)%s" % (
             d, t[1], t[0], percent(t[1], t[0]), t[3], t[2], percent(t[3], t[2]), percent(u[1], u[0]), percent(u[3], u[2]),
-            "" if d in DIRS else "  no floor"))
+            "  floor %.1f %%, %.1f %%" % floors[d] if d in floors else "  no floor"))
     out = os.path.join(a.build, "missing.txt")
     write_missing(out, missing, totals)
     for name, (lines, branches) in missing.items():
@@ -240,7 +244,7 @@ def main():
             print("missing  %s: lines %s; branches at %s" % (name, ranges(lines) or "none",
                                                           ranges(sorted({b[0] for b in branches})) or "none"))
     print("coverage: %d branch sides behind CV_NEVER excluded; every missing line and branch: %s" % (excluded, out))
-    bad = check_floor(a.floor, totals)
+    bad = check_floor(floors, totals)
     failed = [j for j in done if j.failed]
     for j in failed:
         print("coverage: %s failed in this build:" % j.name)

@@ -50,8 +50,10 @@ cv_span cv_cur_bytes(cv_cur *cur, uint64_t count)
     cv_span out = { cur->in.base, 0, cur->in.off };
     uint64_t at;
 
-    if (claim(cur, count, &at) && !cv_span_sub(cur->in, at, count, &out))
-        cur->failed = true; /* claim() has just checked the same range */
+    if (!claim(cur, count, &at))
+        return out;
+    if (CV_NEVER(!cv_span_sub(cur->in, at, count, &out))) /* claim() has just checked the same range */
+        cur->failed = true;
     return out;
 }
 

@@ -69,8 +69,10 @@ static bool split_all(cv_mem *mem, const order_sorter *sorter, ranges *all)
         if (range.count < 2)
             continue;
         split(sorter, range.at, range.count);
-        ok = ranges_push(mem, all, (order_range){ range.at, first }) &&
-             ranges_push(mem, all, (order_range){ range.at + first, range.count - first });
+        /* There is an odd number of them before the first of two, and room for an even one. */
+        if (CV_NEVER(!ranges_push(mem, all, (order_range){ range.at, first })))
+            return false;
+        ok = ranges_push(mem, all, (order_range){ range.at + first, range.count - first });
     }
     return ok;
 }

@@ -96,9 +96,13 @@ bool cv_slices_read(const cv_slices *slices, uint64_t off, void *buf, size_t siz
 
     if (slices->failed || off > slices->len || size > slices->len - off)
         return false;
-    while (size && cv_slices_next(slices, &pos, &run)) {
-        uint64_t skip = off > at ? cv_min(off - at, run.len) : 0, take = cv_min(run.len - skip, size);
+    while (size) {
+        uint64_t skip, take;
 
+        if (CV_NEVER(!cv_slices_next(slices, &pos, &run))) /* their lengths add up to slices->len */
+            return false;
+        skip = off > at ? cv_min(off - at, run.len) : 0;
+        take = cv_min(run.len - skip, size);
         at += run.len;
         if (take == 0)
             continue;
@@ -107,7 +111,7 @@ bool cv_slices_read(const cv_slices *slices, uint64_t off, void *buf, size_t siz
         off += take;
         size -= (size_t)take;
     }
-    return size == 0;
+    return true;
 }
 
 bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *index)
@@ -121,7 +125,7 @@ bool cv_slices_index_of(cv_mem *mem, const cv_slices *slices, cv_slices_index *i
     if (!cv_u64s_room(mem, &index->starts, slices->slices.count))
         return false;
     for (uint64_t i = 0; i < slices->slices.count; i++) {
-        if (!cv_u64s_push(mem, &index->starts, at))
+        if (CV_NEVER(!cv_u64s_push(mem, &index->starts, at))) /* it has the room */
             return false;
         at = cv_sat_add(at, cv_slice_vec_get(&slices->slices, i)->bytes.len);
     }

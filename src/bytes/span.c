@@ -3,7 +3,7 @@
 
 bool cv_span_from(cv_span span, uint64_t off, cv_span *out)
 {
-    return off <= span.len && cv_span_sub(span, off, span.len - off, out);
+    return cv_span_sub(span, off, span.len - cv_min(off, span.len), out);
 }
 
 uint64_t cv_span_find_byte(cv_span span, uint8_t byte)

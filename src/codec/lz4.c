@@ -16,7 +16,7 @@ cuvet_status cv_lz4_decode(cv_ctx *ctx, cv_span in, uint64_t size, cv_block *out
     if (ratio > ctx->lim.lz4_ratio)
         return cv_reject(ctx, CV_R_LIMIT_LZ4_RATIO, in.off, ratio, ctx->lim.lz4_ratio);
     if (in.len > LZ4_MAX_INPUT_SIZE || size > LZ4_MAX_INPUT_SIZE)
-        return cv_reject(ctx, CV_R_LZ4_TOO_LARGE, in.off, size, LZ4_MAX_INPUT_SIZE);
+        return cv_reject(ctx, CV_R_LZ4_TOO_LARGE, in.off, cv_max(in.len, size), LZ4_MAX_INPUT_SIZE);
     status = cv_block_room(ctx, out, size, in.off);
     if (status != CUVET_OK)
         return status;

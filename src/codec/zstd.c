@@ -37,7 +37,7 @@ static void zstd_free(void *opaque, void *block)
     cv_ctx *ctx = opaque;
     block_head *head = block;
 
-    if (!block)
+    if (CV_NEVER(!block)) /* libzstd asks before it calls */
         return;
     head--;
     cv_mem_put(&ctx->mem, head, head->size);

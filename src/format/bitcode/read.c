@@ -182,14 +182,14 @@ static void read_abbreviated(bit_reader *bits, uint64_t at, bit_record *record)
     bit_reader def = { .in = near ? bits->in : bits->defs, .first = near ? bits->first : 0, .pos = at };
     uint64_t count = read_vbr(&def, 5);
 
-    bits->failed = bits->failed || def.failed;
-    for (uint64_t i = 0; i < count && !bits->failed; i++) {
+    bits->failed = def.failed; /* not before: the number of the definition could be read */
+    for (uint64_t done = 0; done < count && !bits->failed; done++) {
         bit_operand operand = read_operand(&def);
 
-        bits->failed = bits->failed || def.failed;
+        bits->failed = def.failed;
         if (!operand.literal && operand.value == BC_ARRAY) {
             read_array(bits, &def, record);
-            i++;
+            done++;
         } else if (!operand.literal && operand.value == BC_BLOB) {
             read_blob(bits);
         } else {
@@ -304,7 +304,7 @@ cuvet_status cv_bc_rest(cv_ctx *ctx, cv_span head, cv_span part, uint64_t first,
         if (!cv_work(ctx, bits.values / IDLE_WORK, part.off))
             return CUVET_E_LIMIT;
         bits.values = 0;
-        if (record.code == BC_MODULE_TRIPLE && record.count > 0)
+        if (record.code == BC_MODULE_TRIPLE)
             take_triple(out, &record);
         out->at = bits.pos;
     }
@@ -359,7 +359,7 @@ cuvet_status cv_bc_read(cv_ctx *ctx, cv_span head, uint64_t size, cv_bc *out)
     bits.in.len = cv_min(bits.in.len, len);
     bits.defs = bits.in;
     skip_bytes(&bits, 4);
-    while (!bits.failed && bits.pos / 8 < len) {
+    while (bits.pos / 8 < len) {
         bit_block block;
 
         if (read_fixed(&bits, TOP_WIDTH) != BC_ENTER_SUBBLOCK || !enter(&bits, &block)) {

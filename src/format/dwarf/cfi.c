@@ -109,7 +109,7 @@ enum { SHORT_BIT = 6, SHORT_OPERAND = 0x3F };
 static cuvet_cfi_operand take_operand(cursor *cur, uint8_t what, uint8_t low, uint32_t address_bytes,
                                       uint64_t *value)
 {
-    switch ((operand)what) {
+    switch (what) {
     case NONE: *value = 0; return CUVET_CFI_NONE;
     case R: *value = take_leb(cur, false); return CUVET_CFI_REGISTER;
     case C: *value = low; return CUVET_CFI_COLUMN;
@@ -120,7 +120,7 @@ static cuvet_cfi_operand take_operand(cursor *cur, uint8_t what, uint8_t low, ui
     case D1: *value = take(cur, 1); return CUVET_CFI_DISTANCE;
     case D2: *value = take(cur, 2); return CUVET_CFI_DISTANCE;
     case D4: *value = take(cur, 4); return CUVET_CFI_DISTANCE;
-    case B: break;
+    default: break; /* B: so many bytes follow */
     }
     *value = take_leb(cur, false);
     if (*value > cur->in.len - cur->pos)

@@ -127,7 +127,7 @@ static bool read_standard(cv_span span, const cv_line_unit *unit, cv_line_op *op
 bool cv_line_op_read(cv_span span, const cv_line_unit *unit, uint64_t at, cv_line_op *op, cv_dwarf_bad *bad)
 {
     *op = (cv_line_op){ .at = at, .end = at + 1, .code = cv_u8_at(span, at) };
-    if (op->code == 0 && unit->base > 0)
+    if (op->code == 0)
         return read_extended(span, unit, op, bad);
     if (op->code < unit->base)
         return read_standard(span, unit, op, bad);

@@ -36,22 +36,24 @@ typedef enum cv_fatbin_field {
 /* A field of a header at the start of 'head'; zero where the bytes end before. */
 static inline uint64_t cv_fatbin_get(cv_span head, cv_fatbin_field field)
 {
-    switch (field) {
-#define CV_FB_READ_1 cv_u8_at
-#define CV_FB_READ_2 cv_u16_at
-#define CV_FB_READ_4 cv_u32_at
-#define CV_FB_READ_8 cv_u64_at
-#define FIELD(header, name, offset, bytes)                                                                   \
-    case CV_FB_FIELD_##header##_##name:                                                                      \
-        return CV_FB_READ_##bytes(head, offset);
+    static const uint8_t OFFSETS[] = {
+#define FIELD(header, name, offset, bytes) offset,
 #include "fatbin.def"
 #undef FIELD
-#undef CV_FB_READ_1
-#undef CV_FB_READ_2
-#undef CV_FB_READ_4
-#undef CV_FB_READ_8
+    };
+    static const uint8_t BYTES[] = {
+#define FIELD(header, name, offset, bytes) bytes,
+#include "fatbin.def"
+#undef FIELD
+    };
+    const uint64_t at = CV_AT(OFFSETS, field);
+
+    switch (CV_AT(BYTES, field)) {
+    case 1: return cv_u8_at(head, at);
+    case 2: return cv_u16_at(head, at);
+    case 4: return cv_u32_at(head, at);
+    default: return cv_u64_at(head, at);
     }
-    return 0;
 }
 
 enum {

@@ -47,7 +47,7 @@ static cuvet_status other_owner(cv_ctx *ctx, cv_span span, const cv_note *note)
     cv_span name = { NULL, 0, span.off }, owner = cv_span_of(CV_NOTE_OWNER, NAME_SIZE, 0);
     uint64_t at = 0;
 
-    if (!cv_span_sub(span, note->name, note->namesz, &name))
+    if (CV_NEVER(!cv_span_sub(span, note->name, note->namesz, &name))) /* cv_note_at() has found its end */
         name.len = 0;
     while (at < name.len && at < NAME_SIZE && cv_u8_at(name, at) == cv_u8_at(owner, at))
         at++;

@@ -308,10 +308,11 @@ static bool target_again(cv_ctx *ctx, cv_span span, uint64_t at, cv_ptx *ptx)
     return true;
 }
 
+/* Of those that change nothing here. */
 static bool is_option(cv_span word)
 {
-    return cv_span_eq_str(word, "debug") || cv_span_eq_str(word, "texmode_unified") ||
-           cv_span_eq_str(word, "texmode_independent") || cv_span_eq_str(word, "map_f64_to_f32");
+    return cv_span_eq_str(word, "texmode_unified") || cv_span_eq_str(word, "texmode_independent") ||
+           cv_span_eq_str(word, "map_f64_to_f32");
 }
 
 /* Genuine texts have two at most. */

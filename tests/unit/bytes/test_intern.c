@@ -174,6 +174,37 @@ START_TEST(room)
 }
 END_TEST
 
+/* Whoever finds two texts with one hash gets two names: of other lengths, and of the same one. */
+START_TEST(same_hash)
+{
+    cv_id left = cv_names_put(&mem, &names, text("alpha")), right;
+
+    cv_name_list_at(&names.list, left)->hash = cv_siphash(names.key, text("beta"));
+    ck_assert(cv_names_room(&mem, &names, 1000)); /* the table is made anew, of the hashes */
+    ck_assert_uint_eq(cv_names_find(&names, text("beta")), CV_NONE);
+    right = cv_names_put(&mem, &names, text("beta"));
+    ck_assert_uint_ne(right, left);
+    ck_assert_uint_eq(cv_names_find(&names, text("beta")), right);
+    cv_name_list_at(&names.list, left)->hash = cv_siphash(names.key, text("gamma"));
+    ck_assert(cv_names_room(&mem, &names, 3000));
+    ck_assert_uint_eq(cv_names_find(&names, text("gamma")), CV_NONE);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("gamma")), 2);
+    ck_assert_uint_eq(cv_names_find(&names, text("gamma")), 2);
+    ck_assert(cv_span_eq_str(cv_names_text(&names, left), "alpha"));
+}
+END_TEST
+
+/* More than any table can hold. */
+START_TEST(room_without_end)
+{
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("alpha")), 0);
+    ck_assert(!cv_names_room(&mem, &names, UINT64_MAX));
+    ck_assert(!cv_names_room(&mem, &names, UINT64_C(1) << 32));
+    ck_assert_uint_eq(cv_names_find(&names, text("alpha")), 0);
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("beta")), 1);
+}
+END_TEST
+
 Suite *suite_link_names(void)
 {
     Suite *suite = suite_create("link names");
@@ -187,6 +218,8 @@ Suite *suite_link_names(void)
     tcase_add_loop_test(tcase, many, 0, 3);
     tcase_add_test(tcase, no_memory);
     tcase_add_test(tcase, room);
+    tcase_add_test(tcase, same_hash);
+    tcase_add_test(tcase, room_without_end);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -89,6 +89,30 @@ START_TEST(lz4_round_trip)
 }
 END_TEST
 
+/* What LZ4 cannot count is refused before a byte of it is read: of the block, and of what comes out. */
+START_TEST(lz4_too_large)
+{
+    static const struct {
+        uint64_t in, out;
+    } ROWS[] = { { (uint64_t)LZ4_MAX_INPUT_SIZE + 1, 100 },
+                 { LZ4_MAX_INPUT_SIZE, (uint64_t)LZ4_MAX_INPUT_SIZE + 1 } };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cv_ctx *ctx = make();
+        cv_codec codec = { 0 };
+        cv_block out = { 0 };
+
+        ctx->lim.member = UINT64_MAX;
+        expect(
+            cv_codec_decode(ctx, &codec, CV_CODEC_LZ4, cv_span_of(PACKED, ROWS[i].in, 64), ROWS[i].out, &out),
+            CUVET_E_LIMIT, "CV-CODEC-003");
+        ck_assert_uint_eq(last.got, (uint64_t)LZ4_MAX_INPUT_SIZE + 1);
+        ck_assert_uint_eq(last.want, LZ4_MAX_INPUT_SIZE);
+        ck_assert_uint_eq(ctx->mem.live, 0);
+    }
+}
+END_TEST
+
 /* Every prefix of a frame is refused; so is every declared size but the true one. */
 START_TEST(prefixes_and_sizes)
 {
@@ -283,6 +307,7 @@ Suite *suite_codec(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, zstd_round_trip);
     tcase_add_test(tcase, lz4_round_trip);
+    tcase_add_test(tcase, lz4_too_large);
     tcase_add_test(tcase, prefixes_and_sizes);
     tcase_add_test(tcase, every_byte);
     tcase_add_test(tcase, zstd_rules);

@@ -39,6 +39,13 @@ START_TEST(operations)
         { { 0x11, 1, 0x7F }, 3, "offset", CUVET_CFI_REGISTER, CUVET_CFI_SIGNED, 1, UINT64_MAX },
         { { 0x12, 1, 0x3F }, 3, "def_cfa", CUVET_CFI_REGISTER, CUVET_CFI_SIGNED, 1, 63 },
         { { 0x13, 0x80, 0x7F }, 3, "def_cfa_offset", CUVET_CFI_SIGNED, CUVET_CFI_NONE, (uint64_t)-128, 0 },
+        { { 0x13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1 },
+          11,
+          "def_cfa_offset",
+          CUVET_CFI_SIGNED,
+          CUVET_CFI_NONE,
+          UINT64_MAX,
+          0 },
         { { 0x16, 5, 1, 0x96 }, 4, "val_expression", CUVET_CFI_REGISTER, CUVET_CFI_BLOCK, 5, 1 },
         { { 0x4A }, 1, "advance", CUVET_CFI_DISTANCE, CUVET_CFI_NONE, 10, 0 },
         { { 0x87, 0x10 }, 2, "offset", CUVET_CFI_COLUMN, CUVET_CFI_UNSIGNED, 7, 16 },
@@ -176,6 +183,69 @@ START_TEST(same_ends_as_the_strict_reader)
 }
 END_TEST
 
+/* Fields of a common entry as each version has them, for people and for the strict reader; then cut at each
+ * byte. */
+static const struct {
+    uint8_t bytes[8];
+    uint64_t count, program, at;
+    cv_rule rule;
+} COMMON[] = {
+    { { 1, 0, 4, 0x7C, 9, 0x0D }, 6, 5, 0, CV_N_RULES },
+    { { 3, 0, 4, 0x7C, 0x89, 0, 0x0D }, 7, 6, 0, CV_N_RULES },
+    { { 4, 0, 8, 0, 4, 0x7C, 9, 0x0D }, 8, 7, 0, CV_N_RULES },
+    { { 4, 0, 4, 0, 4, 0x7C, 9, 0x0D }, 8, 7, 2, CV_R_DWARF_FRAME },
+    { { 4, 0, 8, 1, 4, 0x7C, 9, 0x0D }, 8, 7, 2, CV_R_DWARF_FRAME },
+    { { 3, 0, 0, 0x7C, 9 }, 5, 5, 0, CV_R_DWARF_STEP },
+    { { 2, 0, 4, 0x7C, 9 }, 5, 5, 0, CV_R_DWARF_VERSION },
+    { { 3, 'z', 4, 0x7C, 9 }, 5, 5, 1, CV_R_DWARF_FRAME },
+};
+
+static cv_span common_entry(uint8_t *bytes, size_t row, uint64_t count)
+{
+    memset(bytes, 0, 24);
+    bytes[0] = (uint8_t)(4 + count);
+    memset(bytes + 4, 0xFF, 4);
+    memcpy(bytes + 8, COMMON[row].bytes, count);
+    return cv_span_of(bytes, 8 + count, 0);
+}
+
+START_TEST(common_versions)
+{
+    for (size_t row = 0; row < sizeof(COMMON) / sizeof(COMMON[0]); row++) {
+        for (uint64_t count = 0; count <= COMMON[row].count; count++) {
+            bool whole = count >= COMMON[row].program;
+            uint64_t pos = 0, program = 0;
+            cv_dwarf_bad bad = { 0 };
+            cuvet_cfi_entry entry;
+            cv_frame_common common;
+            cv_frame frame;
+            uint8_t bytes[24];
+            cv_span section = common_entry(bytes, row, count);
+
+            ck_assert_int_eq(cv_cfi_next(section, 8, &pos, &program, &entry), CUVET_OK);
+            ck_assert_uint_eq(pos, section.len);
+            ck_assert_uint_eq(entry.flags, CUVET_CFI_COMMON | (whole ? 0 : CUVET_CFI_CUT));
+            ck_assert(cv_frame_read(section, 0, &frame, &bad) && frame.common);
+            ck_assert_int_eq(cv_frame_common_read(section, &frame, &common, &bad),
+                             whole && COMMON[row].rule == CV_N_RULES);
+            if (!whole)
+                continue;
+            ck_assert_uint_eq(entry.version, COMMON[row].bytes[0]);
+            ck_assert_uint_eq(program, 8 + COMMON[row].program);
+            ck_assert_uint_eq(entry.return_register, 9);
+            ck_assert_int_eq(entry.data_alignment, -4);
+            if (COMMON[row].rule == CV_N_RULES) {
+                ck_assert_uint_eq(common.step, 4);
+                ck_assert_uint_eq(common.operations, program);
+            } else {
+                ck_assert_int_eq(bad.rule, COMMON[row].rule);
+                ck_assert_uint_eq(bad.at, 8 + COMMON[row].at);
+            }
+        }
+    }
+}
+END_TEST
+
 /* What is written is what is read, and no byte longer than it has to be. */
 START_TEST(leb_written)
 {
@@ -213,6 +283,7 @@ Suite *suite_cfi(void)
     tcase_add_test(tcase, unknown_code);
     tcase_add_test(tcase, entries);
     tcase_add_test(tcase, cut_fields);
+    tcase_add_test(tcase, common_versions);
     tcase_add_test(tcase, same_ends_as_the_strict_reader);
     tcase_add_test(tcase, leb_written);
     suite_add_tcase(suite, tcase);

@@ -130,6 +130,51 @@ START_TEST(member_extents)
 }
 END_TEST
 
+/* Whether a member can begin there: the same question, and the version. */
+START_TEST(member_begins)
+{
+    uint8_t byte[64] = { [2] = 1, [3] = 1 };
+    uint64_t hs = 1, ps = 1, count = EXTENT[_i].left < 64 ? EXTENT[_i].left : 64;
+
+    for (unsigned i = 0; i < 4; i++)
+        byte[4 + i] = (uint8_t)(EXTENT[_i].header >> (8 * i));
+    for (unsigned i = 0; i < 8; i++)
+        byte[8 + i] = (uint8_t)(EXTENT[_i].payload >> (8 * i));
+    ck_assert_int_eq(cv_fatbin_begins_member(cv_span_of(byte, count, AT), EXTENT[_i].left),
+                     EXTENT[_i].rule == NULL);
+    ck_assert(!cv_fatbin_begins_member(cv_span_of(byte, 64, AT), 63));
+    ck_assert(!cv_fatbin_member_extent(cv_span_of(byte, 64, AT), 63, &hs, &ps));
+    byte[2] = 2;
+    ck_assert(!cv_fatbin_begins_member(cv_span_of(byte, count, AT), EXTENT[_i].left));
+}
+END_TEST
+
+/* Every field of the fixed parts, from bytes that all differ; where the bytes end before it does, zero. */
+START_TEST(fields_by_name)
+{
+    static const struct {
+        cv_fatbin_field field;
+        unsigned off, width;
+    } FIELDS[] = {
+#define FIELD(header, name, offset, bytes) { CV_FB_FIELD_##header##_##name, offset, bytes },
+#include "fatbin.def"
+    };
+    uint8_t byte[64];
+
+    for (unsigned i = 0; i < sizeof(byte); i++)
+        byte[i] = (uint8_t)(0x80 + i);
+    for (size_t i = 0; i < sizeof(FIELDS) / sizeof(FIELDS[0]); i++) {
+        unsigned end = FIELDS[i].off + FIELDS[i].width;
+        uint64_t want = 0;
+
+        for (unsigned k = FIELDS[i].width; k-- > 0;)
+            want = want << 8 | byte[FIELDS[i].off + k];
+        ck_assert_uint_eq(cv_fatbin_get(cv_span_of(byte, end, 0), FIELDS[i].field), want);
+        ck_assert_uint_eq(cv_fatbin_get(cv_span_of(byte, end - 1, 0), FIELDS[i].field), 0);
+    }
+}
+END_TEST
+
 /* The good members the edits start from. */
 typedef enum base { ELF90, PTX, ELF100, LTO, ELF_IDENT, LTO_OLD, PTX_OLD, ELF128 } base;
 
@@ -267,6 +312,43 @@ START_TEST(member_fields)
 }
 END_TEST
 
+/* PTX of fatbinary up to 10.2, which the flag 0x4 tells, has room for one byte more; no other writer has it,
+ * no other kind. */
+START_TEST(spare_byte)
+{
+    static const struct {
+        base from;
+        uint8_t flags;
+        uint32_t stored;
+        bool ok;
+    } ROWS[] = {
+        { PTX, 0x15, 13, true },    { PTX, 0x15, 8, true },    { PTX, 0x15, 7, false },
+        { PTX, 0x15, 17, false },   { PTX, 0x11, 8, false },   { LTO, 0x15, 8, true },
+        { ELF100, 0x15, 8, false }, { ELF100, 0x15, 9, true },
+    };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cv_fatbin_member out;
+        cv_builder builder;
+        cv_mem mem;
+        uint8_t bytes[256];
+        uint64_t count;
+
+        build(ROWS[i].from, &builder, &mem);
+        count = cv_builder_span(&builder).len;
+        cv_span_copy(cv_builder_span(&builder), bytes);
+        bytes[0x28] = ROWS[i].flags;
+        bytes[0x10] = (uint8_t)ROWS[i].stored;
+        ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, count, AT), &out) == CUVET_OK,
+                         ROWS[i].ok);
+        if (!ROWS[i].ok)
+            expect("CV-FATBIN-023", 0x10);
+        cv_builder_free(&builder);
+        cv_islands_drop();
+    }
+}
+END_TEST
+
 /* write . read = identity on canonical headers. */
 START_TEST(read_write_identity)
 {
@@ -389,8 +471,11 @@ Suite *suite_fatbin(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, container_fields, 0, (int)CV_COUNT(CONTAINER));
     tcase_add_test(tcase, container_prefixes);
+    tcase_add_test(tcase, fields_by_name);
     tcase_add_loop_test(tcase, member_extents, 0, (int)CV_COUNT(EXTENT));
+    tcase_add_loop_test(tcase, member_begins, 0, (int)CV_COUNT(EXTENT));
     tcase_add_loop_test(tcase, member_fields, 0, (int)CV_COUNT(MEMBER));
+    tcase_add_test(tcase, spare_byte);
     tcase_add_test(tcase, read_write_identity);
     tcase_add_test(tcase, container_write_read);
     tcase_add_test(tcase, old_forms);

@@ -124,6 +124,52 @@ START_TEST(string_lists)
 }
 END_TEST
 
+/* What a relocation writes, by machine, class and type; sections that hold packed ones; entries of
+ * .dynamic. */
+START_TEST(relocations)
+{
+    static const struct {
+        uint16_t machine;
+        bool is32;
+        uint32_t type;
+        uint64_t loaded, linked;
+    } ROWS[] = {
+        { 62, false, 0, 0, 0 },    { 62, false, 1, 8, 8 },    { 62, false, 5, CV_RELOC_COPY, 4 },
+        { 62, false, 36, 16, 4 },  { 62, true, 36, 8, 4 },    { 62, true, 1, 4, 8 },
+        { 62, false, 33, 8, 8 },   { 183, false, 257, 8, 8 }, { 183, false, 1031, 16, 4 },
+        { 183, false, 307, 8, 8 }, { 9, false, 1, 8, 4 },     { 9, true, 1, 4, 4 },
+        { 9, true, 0, 0, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        ck_assert_uint_eq(cv_hostobj_loaded_bytes(ROWS[i].machine, ROWS[i].is32, ROWS[i].type),
+                          ROWS[i].loaded);
+        ck_assert_uint_eq(cv_hostobj_linked_bytes(ROWS[i].machine, ROWS[i].type), ROWS[i].linked);
+    }
+    ck_assert(cv_hostobj_packed_relocs(0x40000014) && cv_hostobj_packed_relocs(0x60000001) &&
+              cv_hostobj_packed_relocs(0x60000002));
+    ck_assert(!cv_hostobj_packed_relocs(4) && !cv_hostobj_packed_relocs(0x60000003));
+    ck_assert_uint_eq(cv_hostobj_dyn_size(true), 8);
+    ck_assert_uint_eq(cv_hostobj_dyn_size(false), 16);
+}
+END_TEST
+
+START_TEST(machines)
+{
+    uint64_t least = 0, most = 0;
+    uint32_t absolute = 7, relative = 7;
+
+    cv_hostobj_pages(62, &least, &most);
+    ck_assert(least == 4096 && most == 4096);
+    cv_hostobj_pages(183, &least, &most);
+    ck_assert(least == 4096 && most == 65536);
+    cv_hostobj_pages(9, &least, &most);
+    ck_assert(least == 4096 && most == 4096);
+    ck_assert(!cv_hostobj_pointers(9, &absolute, &relative) && absolute == 7 && relative == 7);
+    ck_assert(cv_hostobj_pointers(183, &absolute, &relative) && absolute == 257 && relative == 1027);
+}
+END_TEST
+
 Suite *suite_format_hostobj(void);
 Suite *suite_format_hostobj(void)
 {
@@ -135,6 +181,8 @@ Suite *suite_format_hostobj(void)
     tcase_add_test(tcase, records);
     tcase_add_loop_test(tcase, records_broken, 0, (int)CV_COUNT(bad));
     tcase_add_test(tcase, string_lists);
+    tcase_add_test(tcase, relocations);
+    tcase_add_test(tcase, machines);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -393,6 +393,7 @@ static const note_edit VERSION[] = {
     { "first word", 28, 4, 0, CV_R_CUVER, 28, 0, 1 },
     { "second word", 32, 4, 5, CV_R_CUVER, 32, 5, 1 },
     { "declares 8", 4, 4, 8, CV_R_CUINFO_SIZE, 0, 32, 36 },
+    { "declares 9", 4, 4, 9, CV_R_CUINFO_DESCSZ, 4, 9, 12 },
 };
 
 START_TEST(version_note)

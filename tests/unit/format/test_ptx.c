@@ -73,6 +73,7 @@ static const struct {
     { ".version 12.34\n.target sm_100f, debug\n.address_size 64", 12, 34, 100, 'f', true, 64 },
     { ".version 1.4\n.target sm_13, map_f64_to_f32", 1, 4, 13, 0, false, 0 },
     { ".version 3.2 .target sm_20 , texmode_independent , debug .address_size 64", 3, 2, 20, 0, true, 64 },
+    { ".version 3.2 .target sm_20, texmode_unified .address_size 64", 3, 2, 20, 0, false, 64 },
     /* names of targets that are none: a file, comments, a longer word, a word without a number */
     { ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"a/*\n .target sm_75\"", 9, 0, 90, 0, false,
       64 },
@@ -80,6 +81,7 @@ static const struct {
       "sm_75",
       9, 0, 90, 0, false, 64 },
     { ".version 9.0\n.target sm_90\n.address_size 64\n.target smx_75", 9, 0, 90, 0, false, 64 },
+    { ".version 9.0\n.target sm_90\n.address_size 64\n.target ", 9, 0, 90, 0, false, 64 },
     { ".version/* v */9.1/* t */.target/* n */sm_75/* c */,/* d */debug/* e */.address_size/**/64", 9, 1, 75,
       0, true, 64 },
     { ".version 9.0\n.target sm_90\n.visible .entry k() { ret; }", 9, 0, 90, 0, false, 0 },
@@ -124,6 +126,8 @@ static const struct {
       1 },
     { "/**/# line 1 \"\"\n.version 9.0 .target sm_90", CV_R_PTX_LINE_MARKER, 4, 0, 0, 90, 0, false, 1 },
     { ".version 9.0 .target sm_90 # 1 \"a\"\n, debug", CV_R_PTX_LINE_MARKER, 27, 0, 0, 90, 0, true, 1 },
+    { "# 1 \"a\"\n# 2 \"b\"\n.version 9.0 .target sm_90\n# 3 \"c\"\n, debug", CV_R_PTX_LINE_MARKER, 0, 0, 0,
+      90, 0, true, 1 },
     { "\x1A.version 9.0 .target sm_90", CV_R_PTX_CONTROL, 0, 0x1A, 0, 90, 0, false, 1 },
     { ".version 9.0 .target sm_75, sm_90a", CV_R_PTX_TARGET_AGAIN, 28, 90, 75, 90, 'a', false, 1 },
     { ".version 9.0 .target sm_90a, debug, sm_75", CV_R_PTX_TARGET_AGAIN, 36, 75, 90, 75, 0, true, 1 },
@@ -366,6 +370,41 @@ START_TEST(work_limit)
 }
 END_TEST
 
+/* Options, and targets said again far behind: whatever is left of the work, all of it is paid for, or nothing
+ * is known. */
+START_TEST(every_work_limit)
+{
+    static const char whole[] =
+        ".version 9.0 .target sm_75, debug, texmode_unified\n"
+        "// .target sm_80\n"
+        ".target                                                        sm_90, debug\n";
+    uint64_t enough = 0;
+
+    for (uint64_t work = 0; work < 1000; work++) {
+        cv_ptx ptx = { .target = 77 };
+        cuvet_status status;
+
+        setup();
+        cv_ctx_set_work(&the_ctx, work);
+        status = cv_ptx_read(&the_ctx, text(whole), CV_PTX_BARE, &ptx);
+        if (status == CUVET_OK) {
+            enough = enough ? enough : work;
+            ck_assert_uint_eq(ptx.target, 90);
+            ck_assert_uint_eq(n_diags, 1);
+            ck_assert_uint_eq(last.rule, CV_R_PTX_TARGET_AGAIN);
+        } else {
+            ck_assert_int_eq(status, CUVET_E_LIMIT);
+            ck_assert_uint_eq(enough, 0);
+            ck_assert_uint_eq(ptx.target, 77);
+            ck_assert_uint_eq(last.rule, CV_R_LIMIT_WORK);
+        }
+        teardown();
+    }
+    ck_assert_uint_gt(enough, 150); /* three options and two places at 32 each */
+    setup();
+}
+END_TEST
+
 /* What ends a word and what is blank, byte by byte. */
 START_TEST(words_and_blanks)
 {
@@ -423,6 +462,7 @@ Suite *suite_format_ptx(void)
     tcase_add_test(tcase, every_byte_value);
     tcase_add_test(tcase, many_odd_bytes);
     tcase_add_test(tcase, work_limit);
+    tcase_add_test(tcase, every_work_limit);
     tcase_add_test(tcase, words_and_blanks);
     tcase_add_test(tcase, every_prefix);
     suite_add_tcase(suite, tcase);

@@ -136,6 +136,31 @@ START_TEST(total_that_lies)
 }
 END_TEST
 
+/* A place that another record gave: no field is read where no bytes are, in the record or behind it. */
+START_TEST(place_of_another)
+{
+    static const uint8_t BYTES[] = { 0x10, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x20, 0, 0, 0, 0x30, 0, 0, 0 };
+
+    for (unsigned given = 0; given <= 5; given++) {
+        for (uint64_t count = 0; count <= sizeof(BYTES); count++) {
+            cuvet_field_pos pos = { 0 };
+            cuvet_field got = { .off = 99 };
+            uint64_t need = given < 3 ? 12 : 4 * given + 4;
+
+            for (unsigned i = 0; i < given; i++)
+                ck_assert(cv_field_next(CV_LAYOUT_BRANCHES, cv_span_of(BYTES, sizeof(BYTES), 0), &pos, &got));
+            if (cv_field_next(CV_LAYOUT_BRANCHES, cv_span_of(BYTES, count, 0), &pos, &got)) {
+                ck_assert_uint_lt(given, 5);
+                ck_assert_uint_le(given ? need : 4, count);
+                ck_assert_uint_eq(got.off, 4 * given);
+            } else {
+                ck_assert(given == 5 || count < (given ? need : 4));
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(annotations)
 {
     static const uint8_t BYTES[] = { 1, 0, 0, 0, 0x50, 0, 0, 0, 1, 0, 0, 0, 0x60, 0,
@@ -239,6 +264,7 @@ Suite *suite_record(void)
     tcase_add_test(tcase, list_of_pairs);
     tcase_add_test(tcase, words_behind_a_record);
     tcase_add_test(tcase, total_that_lies);
+    tcase_add_test(tcase, place_of_another);
     tcase_add_test(tcase, annotations);
     tcase_add_test(tcase, versions);
     tcase_add_test(tcase, wide);
