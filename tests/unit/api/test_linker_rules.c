@@ -500,10 +500,9 @@ static const struct {
     bool symbol; /* the word is a symbol, and has the number of the output afterwards */
     const char *rule;
 } ATTRS[] = {
-    { 0x02, true, NULL },           { 0x06, true, NULL },          { 0x08, true, NULL },
-    { 0x14, true, NULL },           { 0x33, false, NULL },         { 0x43, false, NULL },
-    { 0x26, true, "CV-LINK-060" },  { 0x3B, true, "CV-LINK-060" }, { 0x6E, false, "CV-LINK-060" },
-    { 0xFF, false, "CV-LINK-060" },
+    { 0x06, true, NULL },          { 0x08, true, NULL },           { 0x14, true, NULL },
+    { 0x33, false, NULL },         { 0x43, false, NULL },          { 0x26, true, "CV-LINK-060" },
+    { 0x3B, true, "CV-LINK-060" }, { 0x6E, false, "CV-LINK-060" }, { 0xFF, false, "CV-LINK-060" },
 };
 
 /* CV-LINK-060: symbols get the numbers of the output, and what is not known is not copied. */

@@ -255,7 +255,7 @@ START_TEST(tables)
             ck_assert(attr->many);
         symbols += attr->words != CV_WORDS_PLAIN && attr->words != CV_WORDS_TEXT;
     }
-    ck_assert_uint_eq(seen, 62);
+    ck_assert_uint_eq(seen, 63);
     ck_assert_uint_eq(symbols, 17); /* what nvlink renumbers, and what it drops */
     ck_assert_ptr_null(cv_attr_get(0x6E));
     ck_assert_ptr_null(cv_eiattr_name(UINT32_MAX));
