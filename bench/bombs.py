@@ -71,7 +71,7 @@ def main():
             with open(path, "wb") as f:
                 f.write(data)
             seconds, megabytes, rc = run(argv)
-            share = seconds / max(2, 3 * len(data) / 1e6)
+            share = seconds / bombs.seconds_allowed(len(data))
             rows.append((share, seconds, megabytes, rc, len(data), name))
     rows.sort(reverse=True)
     for share, seconds, megabytes, rc, size, name in rows[: a.show]:

@@ -118,8 +118,7 @@ static void on_member(void *user, const cli_session *session, const cuvet_item *
 
 static void end_package(cli_inventory *inventory, const cli_input *in)
 {
-    cli_digest digest;
-    const cli_inventory_package package = { in->name, in->entries, in->hash.known ? &digest : NULL };
+    const cli_inventory_package package = { in->name, in->entries, in->hash.known ? &in->hash.digest : NULL };
 
     if (in->rc != 0) /* inside of another one */
         return;
@@ -127,7 +126,6 @@ static void end_package(cli_inventory *inventory, const cli_input *in)
         inventory->n_packages++;
         inventory->form->begin_package(inventory);
     }
-    memcpy(digest.byte, in->hash.byte, sizeof(digest.byte));
     inventory->form->end_package(inventory, &package);
     inventory->in_package = false;
     cli_record_flush(&inventory->record, stdout);

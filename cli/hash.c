@@ -51,12 +51,10 @@ bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t 
 void cli_hash_package(cli_package_hash *hash, int fd, uint64_t size)
 {
     cuvet_source source = { .size = sizeof(source), .owned_fd = -1 };
-    cli_digest digest;
 
     if (cuvet_source_fd_sized(fd, size, &source) != CUVET_OK)
         return;
-    hash->known = cli_digest_source(&digest, &source, 0, size);
-    memcpy(hash->byte, digest.byte, sizeof(hash->byte));
+    hash->known = cli_digest_source(&hash->digest, &source, 0, size);
     cuvet_source_destroy(&source);
 }
 

@@ -59,9 +59,7 @@ int cli_sarif_end(cli_sarif_report *report, int rc);
 
 /* hash.c. The library for it must have been loaded. */
 #define CLI_SHA256_CAP (2 * SHA256_DIGEST_SIZE + 1)
-typedef struct cli_digest {
-    uint8_t byte[SHA256_DIGEST_SIZE];
-} cli_digest;
+_Static_assert(sizeof(cli_digest) == SHA256_DIGEST_SIZE, "a whole one");
 void cli_digest_of(cli_digest *digest, const void *bytes, size_t size);
 /** Of a part of a source. @return false: it could not be read */
 bool cli_digest_source(cli_digest *digest, const cuvet_source *source, uint64_t off, uint64_t size);

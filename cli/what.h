@@ -20,10 +20,15 @@ typedef enum cli_fate {
     CLI_N_FATE
 } cli_fate;
 
-/* SHA-256 of a package that is in no other one, for commands that ask for it. Whoever opens it takes the
+/* SHA-256 */
+typedef struct cli_digest {
+    uint8_t byte[32];
+} cli_digest;
+
+/* That of a package that is in no other one, for commands that ask for it. Whoever opens it takes the
  * hash, and not who unpacks it. */
 typedef struct cli_package_hash {
-    uint8_t byte[32];
+    cli_digest digest;
     uint8_t known; /* 0 or 1 */
 } cli_package_hash;
 

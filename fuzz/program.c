@@ -267,8 +267,7 @@ static void tell(void *user, const cuvet_diag *diag)
 {
     fz_linked *linked = user;
 
-    linked->said = fz_mix(fz_mix(linked->said, diag->rule), diag->file_off);
-    linked->said = fz_mix(fz_mix(linked->said, diag->got), diag->want);
+    linked->said = fz_mix(linked->said, fz_diag(diag, 0, UINT64_MAX));
     if (getenv("FZ_LOUD"))
         fprintf(stderr, "rule %s got %llu want %llu at %llu\n", cuvet_rule_get(diag->rule)->id,
                 (unsigned long long)diag->got, (unsigned long long)diag->want,

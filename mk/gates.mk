@@ -23,7 +23,7 @@ check-docs: $(BUILD)/cuvet ## rule table, docs/rules.md, rules named by tests, m
 	@$(PYTHON) tools/check_docs --build $(BUILD)
 
 # What scripts write and git keeps: dictionaries, seeds, hostile and legal samples. A script that is not there fails.
-GENERATORS := fuzz/make_dicts.py tools/corpus/make_seeds.py tools/corpus/hostile.py
+GENERATORS := fuzz/make_dicts.py tools/corpus/make_seeds.py tools/corpus/hostile.py tests/planted/plant_sources.py
 check-generated: ## dictionaries, seeds and hostile samples are what their scripts write
 	@bad=0; for g in $(GENERATORS); do $(PYTHON) $$g --check || { echo "generated: $$g: differs"; bad=$$((bad + 1)); }; done; \
 	echo "generated: $(words $(GENERATORS)) generators, $$bad with differences"; test $$bad = 0

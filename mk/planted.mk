@@ -31,8 +31,8 @@ planted-tests: $(BUILD)/cuvet $(foreach t,base bytes codec format cubin host int
 PLANTED_TOTALS := $(BUILD)/planted/totals.tsv
 check-planted: ## defects made on purpose in the stages of scan, input, link and finalization, one at a time: each is noticed, by a check, a test or a model
 	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted planted-tests replay-models
-	@rm -f $(PLANTED_TOTALS)
-	@$(PYTHON) tests/planted/planted_tests.py --build $(BUILD)/planted --totals $(PLANTED_TOTALS)
-	@$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted --totals $(PLANTED_TOTALS)
-	@$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet --totals $(PLANTED_TOTALS)
-	@$(PYTHON) tests/planted/totals.py $(PLANTED_TOTALS)
+	@rm -f $(PLANTED_TOTALS); bad=0; \
+	$(PYTHON) tests/planted/planted_tests.py --build $(BUILD)/planted --totals $(PLANTED_TOTALS) || bad=1; \
+	$(PYTHON) tests/planted/planted_targets.py --build $(BUILD)/planted --totals $(PLANTED_TOTALS) || bad=1; \
+	$(PYTHON) tests/planted/planted.py --cuvet $(BUILD)/planted/cuvet --totals $(PLANTED_TOTALS) || bad=1; \
+	$(PYTHON) tests/planted/totals.py $(PLANTED_TOTALS) && test $$bad = 0

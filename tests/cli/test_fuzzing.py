@@ -120,7 +120,8 @@ def a_campaign_undoes_a_merge_that_was_killed_between_its_renames():
     begun = campaign.State(state)
     leave(None, found)
     build = scratch()
-    equal(campaign.merge(argparse.Namespace(build=build), begun, "tlv", quiet=True) if program(build) else None, None, "no merge")
+    program(build)
+    equal(campaign.merge(argparse.Namespace(build=build), begun, "tlv", quiet=True), None, "no merge")
     equal((held("libfuzzer"), held("libfuzzer.old"), begun.broken), (names[0], None, ["tlv/merge"]), "a merge that fails")
 
 
@@ -131,7 +132,6 @@ def program(build):
     with open(path, "w", encoding="ascii") as f:
         f.write("#!/bin/sh\nexit 9\n")
     os.chmod(path, 0o755)
-    return path
 
 
 @test
@@ -141,8 +141,9 @@ def one_target_is_asked_with_the_planted_one():
     out, base = folder()
     p = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "check_ossfuzz"), "--layout", out, "--no-runs", "--targets", "tlv"],
                        capture_output=True, text=True, check=False)
-    if p.returncode != 77:
-        assert "not built: planted" in p.stdout, p.stdout
+    if p.returncode == 77:
+        raise Skip("check_ossfuzz: " + p.stdout[-200:])
+    assert "not built: planted" in p.stdout, p.stdout
 
 
 @test

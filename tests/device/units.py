@@ -320,6 +320,8 @@ def random_cxx(tools):
             group.expect((mine.sync, mine.words) == (a.sync, a.words), name, "%s, not %s" % (mine, a))
         verdict = group.verdicts.get(name)
         group.expect(".reference." in name or verdict and verdict[0] == "clean", name, "a scan says %s" % (verdict,))
+    if not theirs and not PREPARE:
+        raise Skipped("random_cxx: no kernel of %d programs could be compared, %d were refused" % (PROGRAMS, len(group.refused)))
     print("%d kernels were compared, %d more are vague" % (len(set(theirs.values())) - len(vague), len(vague)))
     print("\n".join(group.refused))
     return group

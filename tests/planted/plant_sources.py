@@ -3,6 +3,7 @@
 """Sources of the library with a switch at each edit: what was there, or, where CV_PLANT names the edit, what stands there instead.
 
   plant_sources.py --list       the sources that have edits
+  plant_sources.py --check      does each edit stand in its source once?
   plant_sources.py FOLDER       write copies of them below FOLDER, and FOLDER/planted_edits.inc with the names of all edits
 
 An edit (edits.py, edits_scan.py, edits_input.py, edits_open.py) says what stands in a source once, and what is there instead. Of the text, the part
@@ -69,6 +70,9 @@ def main():
             with open(os.path.join(ROOT, source), encoding="utf-8") as h:
                 texts[source] = '#line 1 "%s"\n' % source + h.read()
         texts[source] = switched(number, name, texts[source], old, new)
+    if sys.argv[1:] == ["--check"]:
+        print("planted: %d edits, each is in its source once" % len(rows))
+        return 0
     for source, text in texts.items():
         write(os.path.join(sys.argv[1], source), text)
     write(os.path.join(sys.argv[1], "planted_edits.inc"), "".join('EDIT("%s")\n' % row[0] for row in rows))

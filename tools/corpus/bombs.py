@@ -200,15 +200,25 @@ def scattered_aliases(size):
     return bytes(elf.data)
 
 
+def seconds_allowed(size):
+    """what a file of so many bytes may take of a processor"""
+    return max(2, 3 * size / 1e6)
+
+
 def more_sections(elf, name, count, **fields):
     """so many headers more, each as that of the section; behind all others"""
-    at = 64 * elf.index(name)
-    table = bytearray(elf.data[elf.shoff : elf.shoff + 64 * elf.shnum])
-    head, data = bytearray(table[at : at + 64]), bytearray(elf.data)
+    at = elf.shoff + 64 * elf.index(name)
+    head = bytearray(elf.data[at : at + 64])
     for field, value in fields.items():
         where, width = edit.SHDR[field]
         struct.pack_into(edit.SIZES[width], head, where, value)
-    total = elf.shnum + count
+    return with_headers(elf, bytes(head) * count)
+
+
+def with_headers(elf, heads):
+    """the image with more section headers, each 64 bytes; behind all others"""
+    table, data = bytearray(elf.data[elf.shoff : elf.shoff + 64 * elf.shnum]), bytearray(elf.data)
+    total = elf.shnum + len(heads) // 64
     if elf.shoff + len(table) == len(data):
         del data[elf.shoff :]
     data += bytes(-len(data) % 8)
@@ -216,7 +226,7 @@ def more_sections(elf, name, count, **fields):
     if total >= 0xFF00:
         struct.pack_into('<Q', table, 32, total)
     struct.pack_into('<H', data, 60, total if total < 0xFF00 else 0)
-    return bytes(data + table) + bytes(head) * count
+    return bytes(data + table) + bytes(heads)
 
 
 def frame_tables(size):

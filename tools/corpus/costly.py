@@ -81,18 +81,6 @@ add('archives', 'tiny-archive', one(bombs.tiny_archive))
 # ---- ELF: names, tables and segments that share bytes ----
 
 
-def sections_of(elf, heads):
-    """the image with more section headers, each 64 bytes"""
-    data, table = bytearray(elf.data), bytearray(elf.data[elf.shoff : elf.shoff + 64 * elf.shnum])
-    total = elf.shnum + len(heads) // 64
-    data += bytes(-len(data) % 8)
-    struct.pack_into('<Q', data, 40, len(data))
-    struct.pack_into('<H', data, 60, total if total < 0xFF00 else 0)
-    if total >= 0xFF00:
-        struct.pack_into('<Q', table, 32, total)
-    return bytes(data + table) + bytes(heads)
-
-
 def copy_of(sample, section, share):
     """a section of a sample again and again: its header ('head'), its bytes ('body'), both ('both')"""
 
@@ -120,7 +108,7 @@ def sections_with_tails_for_names(size):
     for i in range(count):
         struct.pack_into('<I', head, 0, at + len(unit) * (i * (size // 2 // len(unit)) // count))
         heads += head
-    return [sections_of(elf, heads)]
+    return [bombs.with_headers(elf, heads)]
 
 
 @family('extent, ELF')
@@ -228,19 +216,6 @@ def zstd_empty_blocks(size):
 # ---- host objects and archives ----
 
 
-def host(sample, section, share):
-    def make(size):
-        elf = edit.Elf(bytearray(bombs.sample(sample)))
-        body = elf.section_bytes(section)
-        if share != 'head':
-            elf.splice(section, len(body), 0, body * (size // (2 if share == 'both' else 1) // len(body)))
-        if share == 'body':
-            return [bytes(elf.data)]
-        return [bombs.more_sections(edit.Elf(bytearray(elf.data)), section, size // (64 if share == 'head' else 128))]
-
-    return make
-
-
 for _sample, _section, _share in (
     ('host-plain.o', '.nv_fatbin', 'head'),
     ('host-plain.o', '.nv_fatbin', 'body'),
@@ -249,14 +224,14 @@ for _sample, _section, _share in (
     ('host-plain.o', '.rela.nvFatBinSegment', 'both'),
     ('host-plain.so', '.nvFatBinSegment', 'body'),
 ):
-    add('host objects', '%s of %s' % (_share, _section), host(_sample, _section, _share))
-    add('host objects', 'link, %s of %s' % (_share, _section), host(_sample, _section, _share), LINK)
+    add('host objects', '%s of %s' % (_share, _section), copy_of(_sample, _section, _share))
+    add('host objects', 'link, %s of %s' % (_share, _section), copy_of(_sample, _section, _share), LINK)
 
 
-def archive_of(data, name=lambda i: b'm%d/' % i):
+def archive_of(data):
     def make(size):
         count = size // (60 + len(data) + (len(data) & 1))
-        return [edit.archive([(name(i)[:16], data) for i in range(max(count, 1))])]
+        return [edit.archive([(b'm%d/' % i, data) for i in range(max(count, 1))])]
 
     return make
 
@@ -279,10 +254,10 @@ def members_named_by_one_long_name(size):
 # ---- packages ----
 
 
-def zip_of(name, data, each, method=zipfile.ZIP_STORED):
+def zip_of(name, data, each):
     def make(size):
         out = io.BytesIO()
-        with zipfile.ZipFile(out, 'w', method) as packed_files:
+        with zipfile.ZipFile(out, 'w') as packed_files:
             for i in range(max(size // each, 1)):
                 packed_files.writestr(zipfile.ZipInfo(name(i)), data)
         return [out.getvalue()]
@@ -290,26 +265,12 @@ def zip_of(name, data, each, method=zipfile.ZIP_STORED):
     return make
 
 
-def tar_of(name, count, size=0, form=tarfile.GNU_FORMAT):
+def tar_of(name, count):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode='w', format=form) as archive:
+    with tarfile.open(fileobj=out, mode='w', format=tarfile.GNU_FORMAT) as archive:
         for i in range(count):
-            entry = tarfile.TarInfo(name(i))
-            entry.size = size
-            archive.addfile(entry, io.BytesIO(bytes(size)))
+            archive.addfile(tarfile.TarInfo(name(i)))
     return out.getvalue()
-
-
-def repeated(data, pack):
-    """the tar file again and again, as one stream: its end is cut off, and it compresses well"""
-    body = data.rstrip(b'\0')
-    body += bytes(-len(body) % 512)
-
-    def make(size):
-        whole = pack(body * max(size // max(len(pack(body * 64)) // 64, 1), 1) + bytes(1024))
-        return [whole]
-
-    return make
 
 
 @family('packages')
@@ -355,16 +316,16 @@ add('packages', 'xz-members', one(lambda size: lzma.compress(b'a') * (size // 60
 
 def image(layers):
     """an archive of images from lists of names, one for each layer; packed by gzip"""
-    blobs, digests = {}, []
+    blobs, packed_names, digests = {}, [], []
     for names in layers:
         raw = tar_of(lambda i, n=names: n[i], len(names))
         blob = gzip.compress(raw, 9, mtime=0)
         digests.append(hashlib.sha256(raw).hexdigest())
-        blobs[hashlib.sha256(blob).hexdigest()] = blob
-    names = [hashlib.sha256(gzip.compress(tar_of(lambda i, n=n: n[i], len(n)), 9, mtime=0)).hexdigest() for n in layers]
+        packed_names.append(hashlib.sha256(blob).hexdigest())
+        blobs[packed_names[-1]] = blob
     config = json.dumps({'architecture': 'amd64', 'os': 'linux', 'rootfs': {'type': 'layers', 'diff_ids': ['sha256:' + d for d in digests]}})
     name = hashlib.sha256(config.encode()).hexdigest()
-    manifest = [{'Config': 'blobs/sha256/' + name, 'RepoTags': [], 'Layers': ['blobs/sha256/' + n for n in names]}]
+    manifest = [{'Config': 'blobs/sha256/' + name, 'RepoTags': [], 'Layers': ['blobs/sha256/' + n for n in packed_names]}]
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode='w') as archive:
         for path, data in [('manifest.json', json.dumps(manifest).encode()), ('blobs/sha256/' + name, config.encode())] + [

@@ -125,8 +125,6 @@ static void admit_shared(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
     else if (sym->value > ALIGN_MOST)
         cv_link_say(view, id, CV_R_LINK_EXTENT, sym->value, 0);
-    else if (is_exported_private(view, sym))
-        cv_link_say(view, id, CV_R_LINK_PRIVATE, sym->info, 0);
 }
 
 static bool in_shared(const cv_view_validate *view, const cv_isym *sym)
@@ -201,13 +199,13 @@ static void admit_symbol(const cv_view_validate *view, cv_id id)
         cv_link_say(view, id, CV_R_LINK_SYMBOL_TYPE, cv_l_type(sym), 0);
     else if (cv_l_type(sym) == CV_STT_FUNC && sym->sec != CV_NONE)
         admit_function(view, id);
+    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_exported_private(view, sym))
+        cv_link_say(view, id, CV_R_LINK_PRIVATE, sym->info, 0);
     else if (cv_l_type(sym) != CV_STT_SECTION && in_shared(view, sym))
         admit_shared(view, id);
     else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && sym->sec != CV_NONE &&
              (!fits_space(view, sym) || in_foreign_bank(view, sym)))
         cv_link_say(view, id, CV_R_LINK_SPACE, sym->other, 0);
-    else if (cv_l_type(sym) == CV_STT_CUDA_OBJECT && is_exported_private(view, sym))
-        cv_link_say(view, id, CV_R_LINK_PRIVATE, sym->info, 0);
 }
 
 /* What only a link knows, and what it writes for every kernel: beside its own, that of an input would be a

@@ -64,7 +64,6 @@ START_TEST(a_byte_now_and_then)
     ck_assert(!cli_read_until(end[0], bytes, sizeof(bytes), begin + SHORT_MS));
     ck_assert_int_eq(errno, ETIMEDOUT);
     ck_assert_int_ge(cli_now_ms() - begin, SHORT_MS);
-    ck_assert_int_lt(cli_now_ms() - begin, LONG_MS);
     stop(pid, end[0]);
     /* The same bytes are enough for somebody who waits for each. */
     pair_up(end);
@@ -112,7 +111,6 @@ START_TEST(nobody_reads)
     ck_assert(!cli_write_until(end[0], bytes, sizeof(bytes), begin + SHORT_MS));
     ck_assert_int_eq(errno, ETIMEDOUT);
     ck_assert_int_ge(cli_now_ms() - begin, SHORT_MS);
-    ck_assert_int_lt(cli_now_ms() - begin, LONG_MS);
     ck_assert(!cli_wait_until(end[0], POLLIN, begin)); /* is over already */
     ck_assert_int_eq(errno, ETIMEDOUT);
     stop(pid, end[0]);
