@@ -131,10 +131,20 @@ static bool is_kernel_of_11(const reloc_batch *batch, uint8_t other)
     return (other & CV_STO_ENTRY) != 0 && producer->profile == CV_PROFILE_TOOLKIT_11;
 }
 
-/* A function that is named: the call graph knows, of one that calls itself or takes its own address as well.
+/* The call graph knows of a function whose address is taken, of one that takes its own as well.
  * The linker puts addresses of functions of the driver into banks of executables. */
+static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t at, uint8_t other,
+                           uint16_t shndx)
+{
+    return is_own(batch, reloc, at, other) || is_kernel_of_11(batch, other) ||
+           cv_calls_taken(batch->calls, batch->owner, reloc->sym) ||
+           cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) ||
+           (batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF);
+}
+
+/* The call graph knows who is named; nvlink forgets it for data of a unit whose definition does not stay. */
 static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
-                           const cv_reloc_facts *facts, uint8_t other, uint16_t shndx)
+                           const cv_reloc_facts *facts, uint8_t info, uint8_t other, uint16_t shndx)
 {
     bool call = batch->insn && cv_reloc_has(facts, CV_USE_CALL);
     uint64_t at = place_of(batch, reloc, facts);
@@ -146,11 +156,11 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
         if (!cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
             !cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
-    } else if (facts->bytes != 0 && !is_own(batch, reloc, at, other) && !is_kernel_of_11(batch, other) &&
-               !cv_calls_taken(batch->calls, batch->owner, reloc->sym) &&
-               !cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) &&
-               !(batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF)) {
-        entry_report(batch, index, CV_R_RELOC_ADDRESS, 12, reloc->sym, reloc->type);
+    } else if (facts->bytes != 0 && !is_known_taken(batch, reloc, at, other, shndx)) {
+        entry_report(batch, index,
+                     !batch->insn && info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) ? CV_R_RELOC_ADDRESS_LOST
+                                                                                    : CV_R_RELOC_ADDRESS,
+                     12, reloc->sym, reloc->type);
     }
 }
 
@@ -313,7 +323,7 @@ static void check_loaded(const reloc_batch *batch, uint64_t index, const cv_elf_
     check_known(batch, index, reloc, facts, info & 15, shndx, named);
     check_empty(batch, index, reloc, facts, info, other);
     if ((info & 15) == CV_STT_FUNC)
-        check_function(batch, index, reloc, facts, other, shndx);
+        check_function(batch, index, reloc, facts, info, other, shndx);
     else
         check_other(batch, index, reloc, facts, info & 15, named);
     check_private(batch, index, reloc, named);

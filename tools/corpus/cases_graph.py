@@ -200,19 +200,22 @@ case(
 )
 
 case(
-    'RELOC_ADDRESS',
+    'RELOC_ADDRESS_LOST',
     'address-of-another',
     I90,
     lambda e: e.word(GRAPH, 0x10, e.symbol_index('_Z7add_onei')).word(
         GRAPH, 0x44, e.symbol_index('_Z7add_onei')
     ),
 )
-case(
-    'RELOC_ADDRESS',
-    'address-in-data',
-    I90,
-    lambda e: e.reloc('.rela.nv.global.init', 0, 'sym', e.symbol_index('_Z8indirectPi')),
-)
+for rule, label, info in (('RELOC_ADDRESS_LOST', 'in-data', 0x12), ('RELOC_ADDRESS_LOST', 'weak-in-data', 0x22), ('RELOC_ADDRESS', 'local-in-data', 2)):
+    case(
+        rule,
+        'address-' + label,
+        I90,
+        lambda e, i=info: e.symbol('_Z8indirectPi', 'info', i).reloc(
+            '.rela.nv.global.init', 0, 'sym', e.symbol_index('_Z8indirectPi')
+        ),
+    )
 case(
     'RELOC_ADDRESS',
     'address-in-code',

@@ -342,7 +342,13 @@ static const cubin_row ROWS[] = {
     { CV_R_SEG_MEMORY_PLACE, VARS, { G(MEMSZ, 3, 0x290), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 8, 4, 18), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 12, 4, 16), NONE }, ANYWHERE, CUVET_OK },
-    { CV_R_RELOC_ADDRESS, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    /* nvlink loses the record of functions that others see, in data alone. */
+    { CV_R_RELOC_ADDRESS_LOST, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_ADDRESS,
+      POINTERS,
+      { B(".rela.nv.global.init", 12, 4, 21), Y("_Z8indirectPi", INFO, 2) },
+      HERE,
+      CUVET_OK },
     /* A call of itself, its own address, that the call graph does not have; part 4 stands in for nothing. */
     { CV_R_RELOC_CALL, OWNERS, { B(".rela.text._Z5againi", 12, 4, 27), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_ADDRESS, OWNERS, { B(".nv.callgraph", 40, 4, 26), NONE }, ANYWHERE, CUVET_OK },
