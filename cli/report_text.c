@@ -120,13 +120,21 @@ static void put_finding(cli_text_report *report, const cli_session *session, con
     putchar('\n');
 }
 
+/* A note is for who asks for notes, but for what makes a file unsupported: a verdict has its reason beside it. */
+static bool is_wanted(const cli_text_report *report, const cuvet_diag *diag)
+{
+    if (diag->severity != CUVET_NOTE || report->notes)
+        return true;
+    return !report->only_findings && cuvet_rule_get(diag->rule)->cls == CUVET_C_UNSUPPORTED;
+}
+
 static void on_finding(void *user, const cli_session *session, const cuvet_diag *diag)
 {
     cli_text_report *report = user;
     cli_rule_group *group;
     uint32_t *number;
 
-    if (report->quiet || diag->rule >= report->n_rules || (diag->severity == CUVET_NOTE && !report->notes))
+    if (report->quiet || diag->rule >= report->n_rules || !is_wanted(report, diag))
         return;
     if (report->all) {
         put_finding(report, session, diag);

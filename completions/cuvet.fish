@@ -20,7 +20,7 @@ complete -c cuvet -f -n 'not __fish_seen_subcommand_from scan list check diff in
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l format -x -a 'text ndjson sarif' -d 'output for people (default), one JSON object per line, or SARIF 2.1.0'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l source-root -r -d 'the root of the sources, to which the names of files in SARIF are relative; default: the present folder'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l help-uri -r -d 'where the pages of the rules are (make site), for links from SARIF: URL/CV-ELF-012'
-complete -c cuvet -n '__fish_seen_subcommand_from scan' -l notes -s v -d 'show notes as well (text; the other formats always have them)'
+complete -c cuvet -n '__fish_seen_subcommand_from scan' -l notes -s v -d 'show all notes as well, not only what makes a file unsupported (text; the other formats always have them)'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l all -d 'show each finding, not each rule once with the number of its findings (text)'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l quiet -s q -d 'one line, FILE: VERDICT, for each file that counts for the exit code, and nothing else (text)'
 complete -c cuvet -n '__fish_seen_subcommand_from scan' -l only-findings -d 'leave out files and pieces without findings; the summary at the end still counts the files (text, ndjson)'

@@ -203,3 +203,12 @@ COV_MODE := $(if $(COVERAGE),asan,cov)
 coverage: ## line and branch coverage of the library by the tests; floors that may only go up, bytes, codec and format: all of it
 	@$(SUBMAKE) MODE=$(COV_MODE) BUILD=$(BUILD)/$(COV_MODE) all tests-build replay-build
 	@CV_FULL= $(PYTHON) tools/coverage.py --build $(BUILD)/$(COV_MODE) --mode $(COV_MODE) --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)
+
+.PHONY: check-mcdc
+check-mcdc: ## which conditions of the parsing core decide, by unit tests and corpora (clang 18 or newer, with its llvm tools); SKIPPED without
+ifeq ($(MCDC_CC),)
+	@echo "SKIPPED: MC/DC wants clang-18 or newer (clang-19, llvm-19, libclang-rt-19-dev of Debian 12)"; exit 77
+else
+	@$(SUBMAKE) MODE=mcdc BUILD=$(BUILD)/mcdc tests-build replay-build
+	@$(PYTHON) tools/mcdc.py --build $(BUILD)/mcdc --jobs $(JOBS) --floor tools/mcdc.floor --llvm $(MCDC_CC:clang-%=%)
+endif

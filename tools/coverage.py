@@ -26,8 +26,11 @@ DIRS = ("src/bytes", "src/codec", "src/format")
 ALSO = ("src/base", "src/io", "src/target", "src/cubin", "src/host", "src/intake", "src/scan", "src/drive", "src/api")
 
 
+VERSIONS = ("-16", "-15", "-14", "")  # of the tools, newest first: a profile is read by those of its compiler
+
+
 def tool(name):
-    for v in ("-16", "-15", "-14", ""):
+    for v in VERSIONS:
         if shutil.which(name + v):
             return name + v
     raise SystemExit("coverage: %s is not installed (tools/deps.sh full)" % name)

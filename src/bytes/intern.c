@@ -135,7 +135,7 @@ cv_id cv_names_put(cv_mem *mem, cv_names *names, cv_span text)
     cv_name name = { .off = names->pool.count, .len = text.len, .hash = hash };
     uint32_t *slot;
 
-    if (names->list.count * 2 >= names->table.count &&
+    if (names->list.count < CV_NONE - 1 && names->list.count * 2 >= names->table.count &&
         !grow(mem, names, cv_max(names->table.count * 2, FIRST_SLOTS)))
         return CV_NONE;
     slot = cv_u32s_at(&names->table, find(names, text, hash));

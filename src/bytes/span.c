@@ -68,7 +68,7 @@ uint64_t cv_span_agree(cv_span left, cv_span right)
         at += STEP;
     while (len - at >= WORD && memcmp(left.base + at, right.base + at, WORD) == 0)
         at += WORD;
-    while (at < len && left.base[at] == right.base[at])
+    while (!CV_NEVER(at >= len) && left.base[at] == right.base[at]) /* they differ somewhere */
         at++;
     return at;
 }

@@ -134,7 +134,7 @@ bool cv_tkinfo_peek(cv_span span, cv_span *tool, cv_span *version)
     cv_note note;
 
     return cv_note_at(span, 0, &note) == CV_NOTE_OK && note.descsz >= TKINFO_FIXED &&
-           cv_span_sub(span, note.desc + TKINFO_FIXED, note.descsz - TKINFO_FIXED, &pool) &&
+           !CV_NEVER(!cv_span_sub(span, note.desc + TKINFO_FIXED, note.descsz - TKINFO_FIXED, &pool)) &&
            cv_span_cstr(pool, cv_u32_at(span, note.desc + TKINFO_TOOL), tool) &&
            cv_span_cstr(pool, cv_u32_at(span, note.desc + TKINFO_TOOL_VERSION), version);
 }

@@ -205,6 +205,21 @@ START_TEST(room_without_end)
 }
 END_TEST
 
+/* Numbers have an end: what has one keeps it, and nothing new is taken. */
+START_TEST(every_number_given)
+{
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("alpha")), 0);
+    for (uint64_t count = CV_NONE - 1; count <= CV_NONE; count++) {
+        names.list.count = count;
+        ck_assert_uint_eq(cv_names_put(&mem, &names, text("beta")), CV_NONE);
+        ck_assert_uint_eq(cv_names_put(&mem, &names, text("alpha")), 0);
+        ck_assert_uint_eq(names.list.count, count);
+    }
+    names.list.count = 1;
+    ck_assert_uint_eq(cv_names_put(&mem, &names, text("beta")), 1);
+}
+END_TEST
+
 Suite *suite_link_names(void)
 {
     Suite *suite = suite_create("link names");
@@ -220,6 +235,7 @@ Suite *suite_link_names(void)
     tcase_add_test(tcase, room);
     tcase_add_test(tcase, same_hash);
     tcase_add_test(tcase, room_without_end);
+    tcase_add_test(tcase, every_number_given);
     suite_add_tcase(suite, tcase);
     return suite;
 }
