@@ -120,7 +120,7 @@ static void put_finding(cli_text_report *report, const cli_session *session, con
     putchar('\n');
 }
 
-/* A note is for who asks for notes, but for what makes a file unsupported: a verdict has its reason beside it. */
+/* A note is for who asks for notes, but for what makes a file unsupported: a verdict has its reason. */
 static bool is_wanted(const cli_text_report *report, const cuvet_diag *diag)
 {
     if (diag->severity != CUVET_NOTE || report->notes)

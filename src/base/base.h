@@ -21,7 +21,7 @@
 
 #define CV_MUST __attribute__((warn_unused_result))
 /* Put where it is used, also where a compiler would rather call it: for what is done to each relocation. */
-#define CV_INLINE         static inline __attribute__((always_inline))
+#define CV_INLINE static inline __attribute__((always_inline))
 #ifdef CV_NO_HINTS /* who counts conditions does not see through a call */
 #define CV_LIKELY(cond)   (cond)
 #define CV_UNLIKELY(cond) (cond)
@@ -29,7 +29,7 @@
 #define CV_LIKELY(cond)   __builtin_expect(!!(cond), 1)
 #define CV_UNLIKELY(cond) __builtin_expect(!!(cond), 0)
 #endif
-#define CV_COUNT(table)   (sizeof(table) / sizeof((table)[0]))
+#define CV_COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* A branch that cannot be taken unless our own code is wrong. Kept in release builds; excluded from coverage.
  */
