@@ -61,13 +61,14 @@ static void load_half(linker_hosts_file *into, char half, const char *module)
 static void load_finished(linker_hosts_file *into, const char *module)
 {
     static const char NAME[sizeof("__nv_relfatbin")] = ".nv_fatbin";
+    lc_section section;
     char text[30];
     unsigned index;
 
     (void)snprintf(text, sizeof(text), "def %s", module);
     load_half(into, 'a', text);
-    index = (unsigned)(lc_find_section(into->bytes, "__nv_relfatbin", &index).name - (char *)into->bytes);
-    memcpy(into->bytes + index, NAME, sizeof(NAME));
+    section = lc_find_section(into->bytes, "__nv_relfatbin", &index);
+    memcpy(into->bytes + (section.name - (const char *)into->bytes), NAME, sizeof(NAME));
 }
 
 static void begin_archive(void)
