@@ -216,8 +216,9 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_event(cuvet_ctx *ctx, cuvet_l
                                                          cuvet_event *out);
 /** "taken", "needs-compiler", ... */
 CUVET_API const char *cuvet_event_kind_name(cuvet_event_kind kind);
-/** Modules of the host objects that took part, in the order of the inputs, each once: what has to be
- * registered by the host program. Letters, digits and '_', terminated, borrowed until destroy.
+/** Modules of the host objects that took part, in the order of the inputs: what has to be registered by the
+ * host program. A name that two of them have comes twice. Letters, digits and '_', terminated, borrowed until
+ * destroy.
  *  @return CUVET_OK · CUVET_END (no more) · CUVET_E_STATE (not complete). */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_get_module(cuvet_ctx *ctx, cuvet_linker linker, uint64_t index,
                                                           const char **name);
