@@ -14,12 +14,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Besides the bytes of a piece: rules, which take a hundred times their text, and what they find. */
 #define MEMORY (UINT64_C(4) << 30)
 /* Milliseconds beyond the limit after which nobody waits any more: libyara looks at the clock at times. */
-#define GRACE 10000
+#define GRACE        10000
+#define TICK_SECONDS 1
 
 /* The rules as they came, with a NUL behind them: for the process that takes them, and to see what of a piece
  * they ask for. */
@@ -68,6 +70,33 @@ static bool send_hit(void *user, const yara_hit *hit)
     return cli_write_all(*fd, &mark, sizeof(mark)) && cli_write_all(*fd, hit, sizeof(*hit));
 }
 
+/* ---- its end ---- */
+
+/* From then on nobody waits for it. A command in its cage lets no signal out, that of its own death neither,
+ * and rules can be made so that libyara never looks at a clock: so this process does, each second. */
+static _Atomic int64_t useless_from = INT64_MAX;
+
+static void on_tick(int number)
+{
+    (void)number;
+    if (cli_now_ms() > useless_from)
+        _exit(0);
+}
+
+static void allow(int64_t milliseconds)
+{
+    useless_from = yara_process_until(milliseconds) + TICK_SECONDS * 1000;
+}
+
+/* Before the cage, which does not know of timers. */
+static bool watch_clock(void)
+{
+    const struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+    const struct itimerval each = { { TICK_SECONDS, 0 }, { TICK_SECONDS, 0 } };
+
+    return sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &each, NULL) == 0;
+}
+
 static void serve(int fd)
 {
     const uint32_t mark = YARA_IS_END;
@@ -76,9 +105,11 @@ static void serve(int fd)
     yara_end end;
 
     while (read_question(fd, &question, &memory)) {
+        allow(question.ask.milliseconds);
         yara_scan(&question, send_hit, &fd, &end);
         if (!cli_write_all(fd, &mark, sizeof(mark)) || !cli_write_all(fd, &end, sizeof(end)))
             break;
+        useless_from = INT64_MAX;
     }
 }
 
@@ -105,13 +136,15 @@ static void put_remark(yara_hello *hello, yara_state state, const char *text)
     snprintf(hello->remark[0].text, sizeof(hello->remark[0].text), "%s", text);
 }
 
-static void run_process(const cli_args *args, int fd, pid_t parent)
+static void run_process(const cli_args *args, int fd, uint32_t seconds, pid_t parent)
 {
     static yara_hello hello;
     const char *why;
 
-    /* A rule that never ends would go on when nobody waits for it any more. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || !cli_cage_let_go_of_streams())
+    allow((int64_t)seconds * 1000);
+    /* Without a cage it ends with the command, at once. */
+    if (!watch_clock() || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent ||
+        !cli_cage_let_go_of_streams())
         _exit(0);
     /* Nor may it write to a terminal: what libyara asserts has words of the rules in it. */
     if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
@@ -123,8 +156,10 @@ static void run_process(const cli_args *args, int fd, pid_t parent)
         put_remark(&hello, YARA_NO_CAGE, cli_cage_state());
     else
         (void)yara_rules_take(rules.bytes, rules.size, &hello); /* which is in hello */
-    if (cli_write_all(fd, &hello, sizeof(hello)) && hello.state == YARA_READY)
-        serve(fd);
+    if (!cli_write_all(fd, &hello, sizeof(hello)) || hello.state != YARA_READY)
+        _exit(0);
+    useless_from = INT64_MAX; /* it waits, and sees the end of who asks */
+    serve(fd);
     _exit(0);
 }
 
@@ -237,7 +272,7 @@ static int await_hello(const char *path, int fd, uint32_t seconds)
                : fail(path, "libyara died of these rules; nothing was scanned", CLI_X_USAGE);
 }
 
-static int start_process(const cli_args *args, int *fd)
+static int start_process(const cli_args *args, uint32_t seconds, int *fd)
 {
     pid_t self = getpid(), pid;
     int end[2];
@@ -247,7 +282,7 @@ static int start_process(const cli_args *args, int *fd)
     pid = fork();
     if (pid == 0) {
         (void)close(end[0]);
-        run_process(args, end[1], self);
+        run_process(args, end[1], seconds, self);
     }
     (void)close(end[1]);
     if (pid < 0) {
@@ -266,6 +301,6 @@ int yara_process_start(const cli_args *args, uint32_t seconds, int *fd)
 
     *fd = -1;
     if (rc == CLI_X_CLEAN)
-        rc = start_process(args, fd);
+        rc = start_process(args, seconds, fd);
     return rc == CLI_X_CLEAN ? await_hello(path, *fd, seconds) : rc;
 }

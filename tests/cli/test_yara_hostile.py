@@ -117,16 +117,33 @@ def it_breaks_out():
     assert not os.path.exists("/tmp/hostile_libyara")
 
 
+def left_of(path):
+    """Processes of a command about this file that has ended."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % name, "rb") as f:
+                found += [name] if os.fsencode(path) in f.read().split(b"\0") else []
+        except OSError:
+            pass  # it has ended meanwhile
+    return found
+
+
 @test
 def it_dawdles():
     """A byte now and then does not keep anybody waiting longer than what was allowed, and ten seconds."""
     if not FULL:
         raise Skip("CV_FULL=1 waits for those who make others wait")
-    for what, rc in (("slow hello", USAGE), ("slow hit", INTERNAL), ("deaf", INTERNAL)):
+    for what, rc in (("slow hello", USAGE), ("slow hit", INTERNAL), ("deaf", INTERNAL), ("endless", INTERNAL)):
         large = write(read("multi.fatbin") + edit.container(edit.member(2, read("plain.sm_90.cubin") + bytes(4 << 20), 90)))
         r, took = evil(what, "--yara-timeout", "1", large, PTX)
         equal(r.rc, rc, what + r.err)
         assert 5 < took < 20, (what, took)
+        # Nor does it stay when nobody waits for it any more.
+        end = time.monotonic() + 15
+        while time.monotonic() < end and left_of(large):
+            time.sleep(.1)
+        equal(left_of(large), [], what)
         assert "too long" in r.err or "rules took longer than --yara-timeout, and could not be stopped" in r.objects("verdict")[0]["reason"], r.out + r.err
 
 

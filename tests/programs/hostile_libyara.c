@@ -123,6 +123,8 @@ static void take_question(void)
 
     while (is("deaf"))
         (void)usleep(100000);
+    while (is("endless"))
+        continue;
     take(&ask, sizeof(ask));
     size = ask.n_sections * sizeof(yara_section) + ask.texts + ask.names + ask.size;
     block = malloc(size + 1);
