@@ -263,20 +263,31 @@ START_TEST(bytes_behind_a_broken_image)
 }
 END_TEST
 
-/* A member of LZ4 that is nothing but literals. */
-static void add_packed(const uint8_t *image, uint64_t count)
+/* Literals of LZ4, at least 15, in front of a match of four bytes or of the end. */
+static void add_literals(const uint8_t *from, uint64_t count)
 {
     static const uint8_t LONG = 0xFF, TOKEN = 0xF0;
-    uint64_t at = size, rest = count - 15;
+    uint64_t rest = count - 15;
     uint8_t last;
 
-    (void)add_member(&TOKEN, 1);
-    size = at + 72 + 1;
+    add(&TOKEN, 1);
     for (; rest >= LONG; rest -= LONG)
         add(&LONG, 1);
     last = (uint8_t)rest;
     add(&last, 1);
-    add(image, count);
+    add(from, count);
+}
+
+/* A member of LZ4: four bytes are repeated, all others are as they are. */
+static void add_packed(const uint8_t *image, uint64_t count, uint64_t from, uint64_t to)
+{
+    uint64_t at = size;
+    uint8_t back[2] = { (uint8_t)(to - from), (uint8_t)((to - from) >> 8) };
+
+    (void)add_member("", 0);
+    add_literals(image, to);
+    add(back, sizeof(back));
+    add_literals(image + to + 4, count - to - 4);
     put(at, 2, CV_FB_KIND_ELF);
     put(at + 16, 4, size - at - 72);
     put(at + 28, 4, 75);
@@ -286,25 +297,31 @@ static void add_packed(const uint8_t *image, uint64_t count)
     put(at + 8, 8, size - at - 72);
 }
 
-/* Unpacked code is not searched for containers; one that begins in its last bytes is found. */
+/* Unpacked code is not searched for containers; one that begins in its last bytes is found. In what is packed
+ * it does not stand. */
 START_TEST(container_at_the_end_of_code)
 {
-    static const uint8_t HEAD[] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0 };
+    static const uint8_t MAGIC[] = { 0x50, 0xED, 0x55, 0xBA }, TAIL[] = { 1, 0, 16, 0 };
     static uint8_t image[1 << 13];
     size_t count;
     const uint8_t *from = sample("plain.sm_75.cubin", &count, 0);
     cv_span span = cv_span_of(image, sizeof(image), 0);
-    uint64_t code;
+    uint64_t end, code, frames;
     cv_scan scan;
 
     ck_assert_uint_le(count, sizeof(image));
     memcpy(image, from, count);
-    code = cv_u64_at(span, 40) + 13 * 64; /* the last section, in front of the table of sections */
-    ck_assert_uint_eq(cv_u64_at(span, code + 24) + cv_u64_at(span, code + 32), cv_u64_at(span, 40));
+    end = cv_u64_at(span, 40);
+    code = end + 13 * 64; /* the last section ends where the table of sections begins */
+    ck_assert_uint_eq(cv_u64_at(span, code + 24) + cv_u64_at(span, code + 32), end);
+    frames = cv_u64_at(span, end + 4 * 64 + 24); /* of a debugger */
+    end -= cv_max((uint64_t)_i, 1);
     if (_i > 0)
-        memcpy(image + cv_u64_at(span, 40) - _i, HEAD, sizeof(HEAD));
+        memcpy(image + end, MAGIC, sizeof(MAGIC));
+    memcpy(image + end + sizeof(MAGIC), TAIL, sizeof(TAIL));
+    memcpy(image + frames, TAIL, sizeof(TAIL));
     begin_container();
-    add_packed(image, count);
+    add_packed(image, count, frames, end + sizeof(MAGIC));
     end_container();
     scan_all(&scan);
     ck_assert_uint_eq(scan.sum.unpacked, count);
