@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a member is charged for before anybody has unpacked it: what its header claims, where it can be true. */
+/* What a member is charged for before anybody has unpacked it: what its header claims, if it can be true. */
 #include <check.h>
 
 #include "format/fatbin/read.h"

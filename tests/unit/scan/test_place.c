@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where a scan says that device code lies: what the places of spec/places.def are, in files that nvcc made, in
- * archives around them, and in such a file of which one relocation was changed. */
+/* Where a scan says that device code lies: places of spec/places.def, in files that nvcc made, in archives
+ * around them, and in such a file of which one relocation was changed. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

@@ -245,8 +245,8 @@ START_TEST(findings_of_several_members_are_counted)
 }
 END_TEST
 
-/* A file that is an image: where its sections do not tell how long it is, what no section has is named all the
- * same. */
+/* A file that is an image: where its sections do not tell how long it is, bytes that no section has are named
+ * all the same. */
 START_TEST(bytes_behind_a_broken_image)
 {
     size_t count;
