@@ -75,6 +75,8 @@ CUBINS = [
     ("prototype-of-kernel", "src/cubin/meta_graph.c", "if ([[symbol.other & CV_STO_ENTRY]])\n            cv_report(table->ctx, CV_R_PROTO_KERNEL", "0"),
     ("twin-size", "src/cubin/twins.c", "!function && [[left->size != right->size]]", "left->size > right->size", "TWIN_SYMBOL"),
     ("notes-missing", "src/cubin/flags.c", "cubin->abi8 && [[notes != 2]]", "notes == 0"),
+    ("code-size-instruction", "src/cubin/sections.c", "header->size % cubin->gen->block != 0", "header->size % cubin->gen->instruction != 0", "unit_cubin"),
+    ("reloc-overlap", "src/cubin/relocs.c", "batch->apart = [[up || down]];", "true", "unit_cubin"),
 ]
 
 WALK = [
@@ -97,6 +99,13 @@ WALK = [
     ("agree-text-arch", "src/intake/kind_fatbin_agree.c", "ptx->target != member->arch", "ptx->target > member->arch"),
     ("agree-compat-length", "src/intake/kind_fatbin_agree.c", "cv_span_eq(member->compat_copy, cubin->compat)",
      "member->compat_copy.len == cubin->compat.len"),
+    ("budget-ratios-swapped", "src/intake/budget.c", "claim.flags & CV_FB_LZ4 ? lim->lz4_ratio : lim->ratio",
+     "claim.flags & CV_FB_LZ4 ? lim->ratio : lim->lz4_ratio", "unit_intake: budget"),
+    ("search-ends-early", "src/intake/walk.c", "in->pos = cv_min(child->pos + 4, child->end);", "in->pos = child->end;", "FATBIN_SIZE_ALIGN"),
+    ("duplicate-of-other-kind", "src/intake/kind_fatbin.c", "cv_fatbin_get(head, CV_FB_FIELD_MEMBER_KIND) << 48", "0", "tests/cli/test_golden.py"),
+    ("archive-long-name-unsearched", "src/intake/kind_archive.c", "hidden = [[header->body - CV_AR_HEADER_SIZE >= CV_FATBIN_HEADER]];", "false", "unit_scan: walk"),
+    ("image-tail", "src/intake/examine.c", "cv_cubin_check_tail(job->ctx, content, extent, 0);", "", "unit_scan: walk"),
+    ("hidden-across-code", "src/intake/examine.c", "sec->header.size - [[cv_min(sec->header.size, 3)]];", "0", "unit_scan: walk"),
 ]
 
 VERDICTS = [
@@ -106,6 +115,13 @@ VERDICTS = [
     ("nested-bytes-uncharged", "src/scan/scan.c", "cv_budget_charge(&scan->budget, bytes, 0);", "", "unit_scan: walk"),
     ("malformed-is-suspicious", "src/base/diag.c", "CUVET_V_SUSPICIOUS : [[CUVET_V_MALFORMED]];", "CUVET_V_SUSPICIOUS", "ELF_CLASS"),
     ("memory-not-given-back", "src/base/mem.c", "mem->live -= cv_min(size, mem->live);", "", "unit_base: base"),
+    ("suppressed-uncounted", "src/scan/scan.c", "    else\n        [[scan->sum.suppressed++;]]", "", "unit_scan: walk"),
+    ("nested-unwalked", "src/scan/scan.c", "level->push_nested = [[result->nested]];", "false", "unit_scan: walk"),
+    ("claims-not-shared", "src/scan/scan.c", "claim->shared || [[level->owned]] ?", "false", "unit_scan: walk"),
+    ("claim-of-one-byte", "src/bytes/ledger.c", "[[len == 0]] || ledger->failed", "len <= 1", "unit_bytes: bytes/ledger"),
+    ("finding-costs-nothing", "src/base/ctx.c", "ctx->work_left -= here;", "", "unit_base: base"),
+    ("live-limit", "src/base/mem.c", "mem->live > mem->limit - size", "false", "unit_base"),
+    ("strict-profile", "src/base/ctx.c", "if ([[ctx->strict && cuvet_rule_get(rule)->cls == CUVET_C_PROFILE]])", "false", "unit_base"),
 ]
 
 EDITS = FORMATS + CUBINS + WALK + VERDICTS

@@ -287,6 +287,33 @@ START_TEST(work_runs_out_once)
 }
 END_TEST
 
+/* A table that has nothing but findings is paid for: each costs as much, in the middle of a slice of work and
+ * where the next one begins. */
+START_TEST(findings_cost_work)
+{
+    cv_ctx *ctx = malloc(sizeof(*ctx));
+    uint64_t before, each;
+
+    make(ctx);
+    cv_ctx_unit(ctx, 1 << 20);
+    cv_report(ctx, CV_R_FATBIN_MAGIC, 0, 1, 2, 3);
+    each = cv_ctx_spent(ctx);
+    ck_assert_uint_gt(each, 0);
+    ck_assert(cv_work(ctx, 1, 0));
+    before = cv_ctx_spent(ctx);
+    for (unsigned i = 1; i <= 5000; i++) {
+        cv_report(ctx, CV_R_FATBIN_MAGIC, i, 1, 2, 3);
+        ck_assert_uint_eq(cv_ctx_spent(ctx), before + i * each);
+    }
+    cv_ctx_unit(ctx, 0);
+    ck_assert(cv_work(ctx, 1, 0));
+    for (unsigned i = 0; i < 1 << 16; i++)
+        cv_report(ctx, CV_R_FATBIN_EMPTY, i, 0, 0, 0);
+    ck_assert(!cv_work(ctx, 1, 0));
+    free(ctx);
+}
+END_TEST
+
 START_TEST(places_and_paths)
 {
     cv_ctx *ctx = malloc(sizeof(*ctx));
@@ -426,6 +453,7 @@ Suite *suite_base(void)
     tcase_add_test(tcase, reports_are_capped_and_counted);
     tcase_add_test(tcase, status_follows_the_class);
     tcase_add_test(tcase, work_runs_out_once);
+    tcase_add_test(tcase, findings_cost_work);
     tcase_add_test(tcase, places_and_paths);
     tcase_add_test(tcase, rule_table);
     tcase_add_test(tcase, names);

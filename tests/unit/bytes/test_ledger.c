@@ -54,6 +54,17 @@ START_TEST(covers)
 }
 END_TEST
 
+/* Every byte counts, and so does the owner of one. */
+START_TEST(single_bytes)
+{
+    for (uint64_t i = 0; i < 4; i++)
+        claim(7 + i, 1, false);
+    expect(true, 7, 4, 11);
+    claim(9, 1, false);
+    expect(false, 7, 4, 10);
+}
+END_TEST
+
 START_TEST(shares_only_what_may_be_shared)
 {
     claim(0, 16, false);
@@ -169,6 +180,7 @@ Suite *suite_ledger(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, covers);
+    tcase_add_test(tcase, single_bytes);
     tcase_add_test(tcase, shares_only_what_may_be_shared);
     tcase_add_test(tcase, reaches_in);
     tcase_add_test(tcase, shared_may_reach_in);

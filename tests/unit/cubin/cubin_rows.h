@@ -204,6 +204,9 @@ static const cubin_row ROWS[] = {
     { CV_R_STR_BOUNDS, EXE, { B(".shstrtab", -1, 1, 'a'), NONE }, HERE, CUVET_OK },
     { CV_R_STR_BOUNDS, EXE, { S(".strtab", SIZE, 0), NONE }, HERE, CUVET_OK },
     { CV_R_TEXT_SIZE, EXE, { S(".text." K, SIZE, 0x178), NONE }, HERE, CUVET_OK },
+    /* Blocks of several instructions, each with its word of control: 64 bytes for sm_30, 32 for sm_50. */
+    { CV_R_TEXT_SIZE, OLD, { H(49, 1, 30), S(".text." K, SIZE, 0x60) }, SECOND, CUVET_OK },
+    { CV_R_TEXT_SIZE, OLD, { H(49, 1, 50), S(".text." K, SIZE, 0x70) }, SECOND, CUVET_OK },
     { CV_R_TEXT_SYMBOL, EXE, { S(".text." K, INFO, 7), NONE }, HERE, CUVET_OK },
     { CV_R_TEXT_SYMBOL, EXE, { S(".text." K, INFO, 0xFFFFFF), NONE }, HERE, CUVET_OK },
     { CV_R_TEXT_SYMBOL, CAP, { S(".nv.capmerc.text." K, INFO, 0xFFFFFFFF), NONE }, HERE, CUVET_OK },

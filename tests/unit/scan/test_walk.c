@@ -197,6 +197,159 @@ START_TEST(containers_inside_cost)
 }
 END_TEST
 
+/* What holds a container is its first owner; whoever walks the container is told to be the second one. */
+START_TEST(bytes_inside_have_a_first_owner)
+{
+    static fb_state fatbin;
+    cv_scan scan;
+
+    fb_make(&fatbin, "compute_90a");
+    begin_container();
+    (void)add_member(fatbin.bytes, fatbin.size);
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_NESTED], 1);
+    ck_assert_uint_eq(owned, size);
+}
+END_TEST
+
+/* A section of an image that lies outside of the file: one finding for each. */
+static void break_sections(uint64_t image, unsigned count)
+{
+    uint64_t shoff = cv_u64_at(cv_span_of(bytes, size, 0), image + 40);
+
+    for (unsigned i = 0; i < count; i++)
+        put(image + shoff + (4 + i) * 64 + 24, 8, UINT64_C(1) << 40);
+}
+
+/* Each member has fewer findings than are said of a rule, both together have more. */
+START_TEST(findings_of_several_members_are_counted)
+{
+    size_t count;
+    const uint8_t *image = sample("plain.sm_75.cubin", &count, 0);
+    cv_scan scan;
+
+    lim.diagnostics = 3;
+    begin_container();
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t at = add_member(image, count);
+
+        put(at, 2, CV_FB_KIND_ELF);
+        put(at + 28, 4, 75);
+        break_sections(at + 72, 2);
+    }
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_SEC_RANGE], 3);
+    ck_assert_uint_ge(scan.sum.suppressed, 1);
+}
+END_TEST
+
+/* A file that is an image: where its sections do not tell how long it is, bytes that no section has are named
+ * all the same. */
+START_TEST(bytes_behind_a_broken_image)
+{
+    size_t count;
+    const uint8_t *image = sample("plain.sm_75.cubin", &count, 0);
+    cv_scan scan;
+
+    add(image, count);
+    break_sections(0, 1);
+    for (int i = 0; i < 8 * _i; i++)
+        add("x", 1);
+    scan_all(&scan);
+    ck_assert_uint_eq(rules[CV_R_SEC_RANGE], 1);
+    ck_assert_uint_eq(rules[CV_R_ELF_TRAILING], _i);
+}
+END_TEST
+
+/* Literals of LZ4, at least 15, in front of a match of four bytes or of the end. */
+static void add_literals(const uint8_t *from, uint64_t count)
+{
+    static const uint8_t LONG = 0xFF, TOKEN = 0xF0;
+    uint64_t rest = count - 15;
+    uint8_t last;
+
+    add(&TOKEN, 1);
+    for (; rest >= LONG; rest -= LONG)
+        add(&LONG, 1);
+    last = (uint8_t)rest;
+    add(&last, 1);
+    add(from, count);
+}
+
+/* A member of LZ4: four bytes are repeated, all others are as they are. */
+static void add_packed(const uint8_t *image, uint64_t count, uint64_t from, uint64_t to)
+{
+    uint64_t at = size;
+    uint8_t back[2] = { (uint8_t)(to - from), (uint8_t)((to - from) >> 8) };
+
+    (void)add_member("", 0);
+    add_literals(image, to);
+    add(back, sizeof(back));
+    add_literals(image + to + 4, count - to - 4);
+    put(at, 2, CV_FB_KIND_ELF);
+    put(at + 16, 4, size - at - 72);
+    put(at + 28, 4, 75);
+    put(at + 40, 8, CV_FB_64BIT | CV_FB_LINUX | CV_FB_LZ4);
+    put(at + 56, 8, count);
+    size = cv_sat_align(size, 8);
+    put(at + 8, 8, size - at - 72);
+}
+
+/* Unpacked code is not searched for containers; one that begins in its last bytes is found. In what is packed
+ * it does not stand. */
+START_TEST(container_at_the_end_of_code)
+{
+    static const uint8_t MAGIC[] = { 0x50, 0xED, 0x55, 0xBA }, TAIL[] = { 1, 0, 16, 0 };
+    static uint8_t image[1 << 13];
+    size_t count;
+    const uint8_t *from = sample("plain.sm_75.cubin", &count, 0);
+    cv_span span = cv_span_of(image, sizeof(image), 0);
+    uint64_t end, code, frames;
+    cv_scan scan;
+
+    ck_assert_uint_le(count, sizeof(image));
+    memcpy(image, from, count);
+    end = cv_u64_at(span, 40);
+    code = end + 13 * 64; /* the last section ends where the table of sections begins */
+    ck_assert_uint_eq(cv_u64_at(span, code + 24) + cv_u64_at(span, code + 32), end);
+    frames = cv_u64_at(span, end + 4 * 64 + 24); /* of a debugger */
+    end -= cv_max((uint64_t)_i, 1);
+    if (_i > 0)
+        memcpy(image + end, MAGIC, sizeof(MAGIC));
+    memcpy(image + end + sizeof(MAGIC), TAIL, sizeof(TAIL));
+    memcpy(image + frames, TAIL, sizeof(TAIL));
+    begin_container();
+    add_packed(image, count, frames, end + sizeof(MAGIC));
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.unpacked, count);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_HIDDEN], _i > 0);
+}
+END_TEST
+
+/* The name of a member is long enough for a whole container: it is found, and it is no member. */
+START_TEST(container_in_a_name)
+{
+    static fb_state fatbin;
+    char name[17];
+    cv_scan scan;
+
+    fb_make(&fatbin, "compute_90a");
+    add("!<arch>\n", 8);
+    ck_assert_int_lt(snprintf(name, sizeof(name), "#1/%u", (unsigned)fatbin.size), (int)sizeof(name));
+    add_header(name, fatbin.size + 44);
+    add(fatbin.bytes, fatbin.size);
+    add(TEXT, 44);
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.containers, 1);
+    ck_assert_uint_eq(rules[CV_R_HOST_PLACE], 1);
+    ck_assert_uint_eq(scan.sum.ptx, 2);
+    ck_assert_uint_eq(owned, size);
+}
+END_TEST
+
 Suite *suite_walk(void)
 {
     Suite *suite = suite_create("walk");
@@ -209,6 +362,11 @@ Suite *suite_walk(void)
     tcase_add_test(tcase, each_byte_has_an_owner);
     tcase_add_test(tcase, findings_above_the_cap_are_counted);
     tcase_add_loop_test(tcase, containers_inside_cost, 1, 3);
+    tcase_add_test(tcase, bytes_inside_have_a_first_owner);
+    tcase_add_test(tcase, findings_of_several_members_are_counted);
+    tcase_add_loop_test(tcase, bytes_behind_a_broken_image, 0, 2);
+    tcase_add_loop_test(tcase, container_at_the_end_of_code, 0, 4);
+    tcase_add_test(tcase, container_in_a_name);
     suite_add_tcase(suite, tcase);
     return suite;
 }
