@@ -9,7 +9,7 @@ PLANTED_GEN  := $(BUILD)/gen/planted
 PLANTED_SRCS := $(shell $(PYTHON) tests/planted/plant_sources.py --list)
 
 # Copies of the sources that have edits, with a switch at each; what did not change is not compiled again.
-$(PLANTED_GEN)/.made: $(wildcard tests/planted/edits*.py) tests/planted/plant_sources.py $(PLANTED_SRCS)
+$(PLANTED_GEN)/.made: $(wildcard tests/planted/edits*.py) tests/planted/tables.py tests/planted/plant_sources.py $(PLANTED_SRCS)
 	$(call say,GEN,$(PLANTED_GEN))
 	$(Q)$(PYTHON) tests/planted/plant_sources.py $(PLANTED_GEN)
 	@touch $@

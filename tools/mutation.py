@@ -25,13 +25,13 @@ import json
 import os
 import random
 import re
-import resource
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+
+import bounded
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+", "*": "/",
@@ -42,7 +42,6 @@ NOTES = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 LAYERS = ("codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target")  # that are asked, in this order
 SECONDS = 120  # of one test program
 PROCESSOR_SECONDS = 20  # of each of its processes; the slowest takes three
-MUTE = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
 
 Mutant = collections.namedtuple("Mutant", "path start end text what")
 
@@ -187,31 +186,18 @@ class Tests:
         mine = [(replaced or {}).get(o, o) for o in self.objects(layer)]
         trap = [] if any(o.endswith("trap.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
         return subprocess.run(["cc", "-o", out, runner, *mine, *trap, *objects, os.path.join(self.build, "libcuvet.a"), *self.libs],
-                              check=False, **MUTE).returncode == 0
+                              check=False, **bounded.MUTE).returncode == 0
 
     def link_command(self, objects, out):
         words = list(self.command)
         words[words.index("-o") + 1] = out
         first = next(i for i, w in enumerate(words) if w.endswith(".o"))
-        return subprocess.run(words[:first] + objects + words[first:], check=False, **MUTE).returncode == 0
-
-
-def limit():
-    """Check gives each test a group of its own, which killing the program would leave behind."""
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        return subprocess.run(words[:first] + objects + words[first:], check=False, **bounded.MUTE).returncode == 0
 
 
 def passes(argv, folder, build):
-    """False: it failed, or was too slow"""
     own = {"CV_BUILD": os.path.abspath(build), "CV_TMP": folder, "TMPDIR": folder}
-    with subprocess.Popen(argv, env=dict(os.environ, **own), start_new_session=True, preexec_fn=limit,
-                          **MUTE) as child:
-        try:
-            return child.wait(SECONDS) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            return False
+    return bounded.passes(argv, SECONDS, PROCESSOR_SECONDS, env=dict(os.environ, **own))
 
 
 class Trial:
@@ -233,7 +219,7 @@ class Trial:
             source = os.path.join(self.folder, "src", path)
             extra = [*extra, "-iquote", os.path.dirname(path)]
         words = self.tests.compile_words(path)
-        return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-ffile-prefix-map=%s=." % self.folder, "-c", source, "-o", out], check=False, **MUTE).returncode == 0
+        return subprocess.run([words[0], *extra, *words[1:], "-w", "-O2", "-g0", "-ffile-prefix-map=%s=." % self.folder, "-c", source, "-o", out], check=False, **bounded.MUTE).returncode == 0
 
     def write(self, data):
         path = os.path.join(self.folder, "src", self.mutant.path)

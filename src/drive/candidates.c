@@ -168,12 +168,9 @@ CV_BUF_END
 static cuvet_status classify_and_list(cv_input *in, const uint8_t *bytes, size_t size,
                                       cuvet_content_info *content)
 {
-    cuvet_status status;
+    const unsigned flags = in->cfg.flags & CUVET_SELECT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0;
+    cuvet_status status = cv_classify(&in->ctx, cv_span_of(bytes, size, 0), flags, content);
 
-    if (size > in->ctx.lim.input)
-        return cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, size, in->ctx.lim.input);
-    status = cv_classify(&in->ctx, cv_span_of(bytes, size, 0),
-                         in->cfg.flags & CUVET_SELECT_LENIENT ? CUVET_CLASSIFY_LENIENT : 0, content);
     content->length =
         size - content->off; /* what follows the first header is not dropped, whatever that says */
     if (status == CUVET_OK)
@@ -265,8 +262,6 @@ static cuvet_status keep_bytes(cv_input *in, const void *bytes, const cuvet_sour
 {
     cuvet_status status = CUVET_OK;
 
-    if (src && src->length > in->ctx.lim.input)
-        return cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, src->length, in->ctx.lim.input);
     if (size == 0)
         return CUVET_OK;
     *own = cv_mem_get_raw(&in->ctx.mem, size);
@@ -283,7 +278,7 @@ static cuvet_status bind_payload(cv_input *in, const void *bytes, const cuvet_so
                                  bool copy, cuvet_content_info *out)
 {
     cuvet_content_info content = { 0 };
-    uint64_t said = in->diags.count;
+    uint64_t said = in->diags.count, length = src ? src->length : size;
     const uint8_t *use = bytes;
     uint8_t *own = NULL;
     cuvet_status status = CUVET_OK;
@@ -292,7 +287,9 @@ static cuvet_status bind_payload(cv_input *in, const void *bytes, const cuvet_so
         return CUVET_E_STATE;
     cv_ctx_unit(&in->ctx, size); /* first: what was said before counts for nothing here */
     in->lost = in->has_live = false;
-    if (copy)
+    if (length > in->ctx.lim.input) /* before it is kept */
+        status = cv_input_settle(in, cv_reject(&in->ctx, CV_R_LIMIT_INPUT, 0, length, in->ctx.lim.input));
+    else if (copy)
         status = keep_bytes(in, bytes, src, size, &own);
     if (own)
         use = own;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Defects of a scan by an edit of a source, which a test has to notice: (name, file, what is there, what stands there instead, and, where
-the hostile files of the rules near the edit are not enough, what is asked next: a rule, whose files are scanned, or a test).
-In [[ ]] is what is replaced, where that is not all of the text; what is in {{ }} is not even evaluated (plant_sources.py)."""
+"""Defects of a scan by an edit of a source, which a test has to notice: one is named where the hostile files of the rules near the edit
+are not enough (tables.py says what a row is)."""
 
 FORMATS = [
     ("fatbin-size-unclipped", "src/format/fatbin/read.c", "cv_min(container.size, object_left - CV_FATBIN_HEADER)", "container.size"),

@@ -6,46 +6,26 @@
   plant_sources.py --check      does each edit stand in its source once?
   plant_sources.py FOLDER       write copies of them below FOLDER, and FOLDER/planted_edits.inc with the names of all edits
 
-An edit (edits.py, edits_scan.py, edits_input.py, edits_open.py) says what stands in a source once, and what is there instead. Of the text, the part
-in [[ ]] is replaced, or all of it. An expression becomes CV_PLANT_VALUE, where both are evaluated; one in {{ }}, which does something,
-and a statement become a choice of two (tests/planted/switch.h).
+An expression that is replaced (tables.py) becomes CV_PLANT_VALUE, where both are evaluated; one in {{ }}, which does something, and a
+statement become a choice of two (tests/planted/switch.h).
 """
 import os
 import sys
 
-import edits
-import edits_input
-import edits_open
-import edits_scan
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tables
 
 
-def every():
-    """name, source, text, what is there instead: of all edits, in the order of their numbers, which begin at 1"""
-    rows = [(name, *edit) for name, _, *edit in edits.EDITS]
-    rows += [tuple(row[:4]) for row in edits_scan.EDITS + edits_input.EDITS]
-    rows += [tuple(row[1:5]) for row in edits_open.EDITS]
-    for name in {row[0] for row in rows}:
-        if sum(name == row[0] for row in rows) != 1:
-            sys.exit("%s: two edits have this name" % name)
-    return rows
-
-
-def switched(number, name, text, old, new):
-    mark = next((m for m in ("[[", "{{") if m in old), "")
-    before, _, rest = old.partition(mark) if mark else ("", "", old)
-    part, _, after = rest.partition("]]" if mark == "[[" else "}}") if mark else (old, "", "")
-    whole = before + part + after
-    if text.count(whole) != 1:
-        sys.exit("%s: %r is there %d times" % (name, whole, text.count(whole)))
+def switched(number, edit, text):
+    before, part, after = edit.pieces
+    at, size = edit.place(text)
+    instead = edit.instead.replace("\n", " ")
     if part.rstrip().endswith((";", "}")):
-        done = "{ if (CV_PLANT_INSTEAD(%du)) { %s } else { %s } }" % (number, new.replace("\n", " "), part)
-    elif mark == "{{":
-        done = "(CV_PLANT_INSTEAD(%du) ? (%s) : (%s))" % (number, new.replace("\n", " "), part)
+        done = "{ if (CV_PLANT_INSTEAD(%du)) { %s } else { %s } }" % (number, instead, part)
+    elif edit.mark == "{{":
+        done = "(CV_PLANT_INSTEAD(%du) ? (%s) : (%s))" % (number, instead, part)
     else:
-        done = "CV_PLANT_VALUE(%du, (%s), (%s))" % (number, part, new.replace("\n", " "))
-    return text.replace(whole, before + done + after)
+        done = "CV_PLANT_VALUE(%du, (%s), (%s))" % (number, part, instead)
+    return text[:at] + before + done + after + text[at + size:]
 
 
 def write(path, text):
@@ -60,22 +40,21 @@ def write(path, text):
 
 
 def main():
-    rows = every()
     if sys.argv[1:] == ["--list"]:
-        print(" ".join(sorted({row[1] for row in rows})))
+        print(" ".join(sorted({edit.source for edit in tables.EDITS})))
         return 0
     texts = {}
-    for number, (name, source, old, new) in enumerate(rows, 1):
-        if source not in texts:
-            with open(os.path.join(ROOT, source), encoding="utf-8") as h:
-                texts[source] = '#line 1 "%s"\n' % source + h.read()
-        texts[source] = switched(number, name, texts[source], old, new)
+    for number, edit in enumerate(tables.EDITS, 1):
+        if edit.source not in texts:
+            with open(os.path.join(tables.ROOT, edit.source), encoding="utf-8") as h:
+                texts[edit.source] = '#line 1 "%s"\n' % edit.source + h.read()
+        texts[edit.source] = switched(number, edit, texts[edit.source])
     if sys.argv[1:] == ["--check"]:
-        print("planted: %d edits, each is in its source once" % len(rows))
+        print("planted: %d edits, each is in its source once" % len(tables.EDITS))
         return 0
     for source, text in texts.items():
         write(os.path.join(sys.argv[1], source), text)
-    write(os.path.join(sys.argv[1], "planted_edits.inc"), "".join('EDIT("%s")\n' % row[0] for row in rows))
+    write(os.path.join(sys.argv[1], "planted_edits.inc"), "".join('EDIT("%s")\n' % edit.name for edit in tables.EDITS))
     return 0
 
 

@@ -28,10 +28,10 @@ import subprocess
 import sys
 import tempfile
 
+import tables
 import totals
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-KNOWN = os.path.join(ROOT, "tests", "planted", "known.tsv")
+KNOWN = os.path.join(tables.FOLDER, "known.tsv")
 HEAD = "# Defects of tests/planted/plant.c that nobody notices, and the golden links in which that is so.\n"
 RULE = re.compile(r"error: .*\[(CV-[A-Z]+-\d+)\]")
 STAGE = re.compile(r"invariant: stage (\d+)")
@@ -74,16 +74,8 @@ def reads_same(left, right):
         return False
 
 
-def defects():
-    found = []
-    for name in ("plant.c", "plant_more.c", "plant_final.c"):
-        with open(os.path.join(ROOT, "tests", "planted", name), encoding="utf-8") as h:
-            found += re.findall(r'^    \{ "([\w-]+)", "[\w ]+", \w+(?:, [^}]+)? \},$', h.read(), re.M)
-    return found
-
-
 def stages():
-    with open(os.path.join(ROOT, "spec", "recipe.def"), encoding="utf-8") as h:
+    with open(os.path.join(tables.ROOT, "spec", "recipe.def"), encoding="utf-8") as h:
         return re.findall(r"^(?:STAGE|JUDGE)\((\w+),", h.read(), re.M)[0:]
 
 
@@ -94,7 +86,7 @@ def known():
 
 def cases():
     """name, target, options, inputs of each golden link that gives a file"""
-    with open(os.path.join(ROOT, "corpus", "link", "index.tsv"), encoding="utf-8") as h:
+    with open(os.path.join(tables.ROOT, "corpus", "link", "index.tsv"), encoding="utf-8") as h:
         for line in h.read().splitlines()[1:]:
             name, target, options, inputs, output = line.split("\t")[:5]
             if output.endswith(".cubin"):
@@ -104,7 +96,7 @@ def cases():
 class Planted:
     def __init__(self, cuvet, tmp):
         self.cuvet, self.tmp, self.stages, self.whole = cuvet, tmp, stages(), {}
-        subprocess.run(["tar", "-C", tmp, "--zstd", "-xf", os.path.join(ROOT, "corpus", "link", "golden.tar.zst")], check=True)
+        subprocess.run(["tar", "-C", tmp, "--zstd", "-xf", os.path.join(tables.ROOT, "corpus", "link", "golden.tar.zst")], check=True)
 
     def run(self, defect, case, out):
         """exit code, what it says, the file (None: none)"""
@@ -174,6 +166,7 @@ def main():
     parser.add_argument("--totals")
     parser.add_argument("defect", nargs="*")
     args = parser.parse_args()
+    chosen = args.defect or [name for name, _ in tables.of_stages("plant.c", "plant_more.c", "plant_final.c")]
     every, passes, bad = list(cases()), [], 0
     made = noticed = whole = never = harmless = 0
     count = collections.Counter()
@@ -183,7 +176,7 @@ def main():
         for i, case in enumerate(every):
             planted.whole[i] = planted.run("", case, os.path.join(tmp, "whole"))[2]
         planted.final_cases = list(planted.finalizations())
-        for name, found in pool.map(lambda d: planted.defect(d, every), args.defect or defects()):
+        for name, found in pool.map(lambda d: planted.defect(d, every), chosen):
             rules = collections.Counter(rule for _, rule in found if rule and rule != "same")
             missed = [case for case, rule in found if not rule]
             fine = [case for case, rule in found if rule == "same"] + [case for case in missed if is_harmless(name, case)]
@@ -204,14 +197,14 @@ def main():
                 "" if rules else "  NEVER NOTICED" if found else "  NEVER MADE",
                 ("  harmless %d" % len(fine) if fine else "") + ("  NOT NOTICED: " + ", ".join(new) if new else "")), flush=True)
     print("%d defects: %d are noticed wherever they make a file wrong, %d nowhere; of %d files %d noticed, %d harmless, %d missed" % (
-        len(args.defect or defects()), whole, never, made, noticed, harmless, made - noticed - harmless))
+        len(chosen), whole, never, made, noticed, harmless, made - noticed - harmless))
     for part in ("link", "finalize"):
         totals.add(args.totals, part, count[part], count[part, "noticed"])
     if args.accept:
         with open(KNOWN, "w", encoding="utf-8") as h:
             h.write(HEAD + "".join("%s\t%s\n" % p for p in sorted(set(passes))))
         return 0
-    print("%d defects, %d of them with links in which they newly pass" % (len(args.defect or defects()), bad))
+    print("%d defects, %d of them with links in which they newly pass" % (len(chosen), bad))
     return bad != 0
 
 

@@ -4,24 +4,20 @@
 
   planted_targets.py --build build/planted [--totals FILE] [DEFECT ...]
 
-Defects are rows of tests/planted/plant_models.c and edits of sources (edits.py), which the library of MODE=planted makes on demand.
+Defects are rows of tests/planted/plant_models.c and edits of sources (edits_models.py), which the library of MODE=planted makes on demand.
 A target has noticed a defect when it made it and ends by a property that does not hold. Without a defect it runs all of its seeds.
 """
 import argparse
 import os
-import re
 import subprocess
 import sys
 
-import edits
+import tables
 import totals
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ROW = re.compile(r'^    \{ "([\w-]+)", "\w+", \w+, "(\w+)" \},$', re.M)
 
 
 def seeds(target):
-    folder = os.path.join(ROOT, "corpus", target, "seed")
+    folder = os.path.join(tables.ROOT, "corpus", target, "seed")
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
 
 
@@ -38,10 +34,7 @@ def main():
     parser.add_argument("defect", nargs="*")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
-    with open(os.path.join(ROOT, "tests", "planted", "plant_models.c"), encoding="utf-8") as h:
-        rows = ROW.findall(h.read())
-    rows += [(name, target) for name, target, *_ in edits.EDITS]
-    rows = [r for r in rows if not args.defect or r[0] in args.defect]
+    rows = [r for r in tables.of_models() if not args.defect or r[0] in args.defect]
     replay = {t: os.path.join(build, "replay", t) for _, t in rows}
     missed = 0
     for target, program in sorted(replay.items()):

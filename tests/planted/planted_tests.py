@@ -7,7 +7,6 @@
 Asked are, up to the first that notices: the hostile files of the rules that are named near the edit, and their neighbours, which a scan
 has to answer as corpus/hostile/EXPECTED.tsv says; what the row names; the unit tests of the edit's layer, then those of others; scripts;
 all hostile files.
-Those of edits_open.py are asked by name only.
 A test has noticed a defect if it made it (its process says so, tests/planted/switch.c) and failed, and passes without it. One that fails
 without having made it is an error. A defect that no test has made was not asked; that, and one that nobody notices, fails the command.
 """
@@ -16,22 +15,19 @@ import collections
 import concurrent.futures
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-import edits_input
-import edits_open
-import edits_scan
+import tables
 import totals
+from tables import ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.append(os.path.join(ROOT, "tools", "corpus"))
+sys.path += [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tools", "corpus")]
+import bounded  # noqa: E402
 import hostile  # noqa: E402  how the hostile files are asked in `make check`
 import registry  # noqa: E402
 
@@ -41,18 +37,9 @@ SCRIPTS = ("tests/cli/test_golden.py", "tests/cli/test_select.py")
 NEAR = 6  # lines around an edit in which a rule is named
 SECONDS = 600  # of one test; the processor's time is what ends one that hangs
 PROCESSOR_SECONDS = 30
-MUTE = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
 
 Test = collections.namedtuple("Test", "name words suite")
 Files = collections.namedtuple("Files", "name rows")
-Defect = collections.namedtuple("Defect", "part name source text first")
-
-
-def limit():
-    """Check gives each test a group of its own, which killing the program would leave behind."""
-    os.setpgrp()
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def hostile_rows():
@@ -75,11 +62,11 @@ class Tests:
         """hostile files of the rules that are named around the edit"""
         with open(os.path.join(ROOT, defect.source), encoding="utf-8") as h:
             text = h.read()
-        plain = re.sub(r"\[\[|\]\]|\{\{|\}\}", "", defect.text)
-        line = text.count("\n", 0, text.index(plain))
-        lines = text.splitlines()[max(line - NEAR, 0):line + plain.count("\n") + NEAR]
+        at, size = defect.place(text)
+        line, last = text.count("\n", 0, at), text.count("\n", 0, at + size)
+        lines = text.splitlines()[max(line - NEAR, 0):last + NEAR]
         rules = {self.ids[name][0] for name in re.findall(r"\bCV_R_(\w+)", "\n".join(lines)) if name in self.ids}
-        rules |= {self.ids[name][0] for name in (defect.first,) if name in self.ids}
+        rules |= {self.ids[name][0] for name in (defect.asked,) if name in self.ids}
         return Files("hostile files", [row for row in self.rows if row["rule"] in rules])
 
     def named(self, text):
@@ -94,7 +81,7 @@ class Tests:
         own = [self.unit[layer]] if layer in self.unit else []
         rest = [test for test in self.unit.values() if test not in own]
         first, then = (self.api, rest) if defect.part == "input" else (rest, self.api)
-        return [self.near(defect), *self.named(defect.first), *own, *first, *then, *self.scripts, Files("all hostile files", self.rows)]
+        return [self.near(defect), *self.named(defect.asked), *own, *first, *then, *self.scripts, Files("all hostile files", self.rows)]
 
     def ask_files(self, files, env):
         """the first file that is answered otherwise"""
@@ -121,22 +108,13 @@ class Tests:
         if isinstance(test, Files):
             failed = self.ask_files(test, env)
         else:
-            failed = None if self.passes(test, env) else test.name
+            if test.suite:
+                env["CK_RUN_SUITE"] = test.suite
+            failed = None if bounded.passes(test.words, SECONDS, PROCESSOR_SECONDS, env=env, cwd=ROOT) else test.name
         with open(made, "rb") as h:
             was_made = h.read() != bytes(1)
         shutil.rmtree(folder, ignore_errors=True)
         return failed, was_made
-
-    @staticmethod
-    def passes(test, env):
-        if test.suite:
-            env["CK_RUN_SUITE"] = test.suite
-        with subprocess.Popen(test.words, cwd=ROOT, env=env, preexec_fn=limit, **MUTE) as child:
-            try:
-                return child.wait(SECONDS) == 0
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                return False
 
     def is_clean(self, test, who):
         """It passes without a defect, which is asked once."""
@@ -171,11 +149,8 @@ def main():
     parser.add_argument("--totals")
     parser.add_argument("defect", nargs="*")
     args = parser.parse_args()
-    parts = (("scan", edits_scan.EDITS), ("input", edits_input.EDITS))
-    defects = [Defect(part, *row[:3], row[4] if len(row) > 4 else "") for part, edits in parts for row in edits]
-    if args.defect:
-        defects += [Defect(*row[:4], row[5] if len(row) > 5 else "") for row in edits_open.EDITS]
-        defects = [defect for defect in defects if defect.name in args.defect]
+    defects = [edit for edit in tables.EDITS if edit.part != "models" and not args.defect]
+    defects += [edit for edit in tables.EDITS if edit.part != "models" and edit.name in args.defect]
     began, count, noticed = time.monotonic(), collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="cuvet-planted-") as scratch, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         tests = Tests(args.build, scratch)

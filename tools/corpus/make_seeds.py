@@ -855,7 +855,7 @@ def make_memberopt():
 
 def make_programs():
     """The choices of programs, members and claims for the targets that compare with models (fuzz/program.c): any bytes are some.
-    Those with a name were the first among thousands that notice a defect of tests/planted/edits.py."""
+    Those with a name were the first among thousands that notice a defect of tests/planted/edits_models.py."""
     drawn = lambda n, size: b"".join(hashlib.sha256(b"%d %d" % (n, k)).digest() for k in range(4))[:size]
     for target in MODELS:
         put(target, "smallest", b"")

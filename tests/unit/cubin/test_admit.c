@@ -130,6 +130,7 @@ static const row ROWS[] = {
     { "legacy 131", ABI7(75, 131), FOR(75, 0), CV_R_ADMIT_TOOLKIT_NEWER },
     { "legacy version 1", ABI7(75, 1), FOR(75, 0), -1 },
     { "sm_90 of 11.8", ABI7(90, 118), FOR(90, 0), CV_R_ADMIT_TOOLKIT_OLD },
+    { "sm_90 of 11.9", ABI7(90, 119), FOR(90, 0), CV_R_ADMIT_TOOLKIT_OLD },
     { "sm_90 of 12.0", ABI7(90, 120), FOR(90, 0), -1 },
     { "sm_100 of 11.9",
       { .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = 2 },

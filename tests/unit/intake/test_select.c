@@ -307,6 +307,32 @@ START_TEST(target_names)
 }
 END_TEST
 
+/* What lies in the data of a host object, where neither a linker nor a dumper looks, gives way to whatever
+ * fits elsewhere, however good it is; alone it is chosen. */
+START_TEST(data_of_a_host_object_comes_last)
+{
+    static cv_ctx ctx;
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cv_candidate data = { .unit.place = CUVET_PLACE_DATA }, other = { .unit.place = CUVET_PLACE_OBJECT };
+    cv_wanted wanted = { .target = target("89") };
+    cv_candidates all = { 0 };
+    uint64_t best, reference;
+
+    data.pub = code("sass", _i < 2 ? "89" : "86");
+    other.pub = _i % 2 == 0 ? code("sass", "86") : code("ptx", "75");
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    cv_ctx_init(&ctx, &cv_alloc_default, &lim);
+    ck_assert(cv_candidates_push(&ctx.mem, &all, data));
+    ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
+    ck_assert_uint_eq(best, 0);
+    ck_assert(cv_candidates_push(&ctx.mem, &all, other));
+    ck_assert_int_eq(cv_select(&ctx, &all, 0, &wanted, &best, &reference), CUVET_OK);
+    ck_assert_uint_eq(best, 1);
+    ck_assert_uint_eq(cv_candidates_at(&all, 0)->pub.rank, 2);
+    cv_candidates_free(&ctx.mem, &all);
+}
+END_TEST
+
 START_TEST(reference_sees_the_first_container)
 {
     static cv_ctx ctx;
@@ -345,6 +371,7 @@ Suite *suite_test_select(void)
     tcase_add_test(tcase, ranking_table);
     tcase_add_test(tcase, ranking_is_an_order);
     tcase_add_test(tcase, ties_stay_in_their_container);
+    tcase_add_loop_test(tcase, data_of_a_host_object_comes_last, 0, 4);
     tcase_add_test(tcase, reference_sees_the_first_container);
     tcase_add_test(tcase, target_names);
     suite_add_tcase(suite, tcase);
