@@ -68,7 +68,7 @@ struct image_tree {
 char *image_tidy(const char *name)
 {
     size_t size = strlen(name), to = 0;
-    char *out = malloc(size + 1);
+    char *out = calloc(1, size + 1);
 
     if (!out)
         return NULL;
