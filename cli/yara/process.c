@@ -21,7 +21,7 @@
 #define MEMORY (UINT64_C(4) << 30)
 /* Milliseconds beyond the limit after which nobody waits any more: libyara looks at the clock at times. */
 #define GRACE        10000
-#define TICK_SECONDS 1
+#define TICK 1000 /* milliseconds: whole seconds */
 
 /* The rules as they came, with a NUL behind them: for the process that takes them, and to see what of a piece
  * they ask for. */
@@ -85,14 +85,14 @@ static void on_tick(int number)
 
 static void allow(int64_t milliseconds)
 {
-    useless_from = yara_process_until(milliseconds) + TICK_SECONDS * 1000;
+    useless_from = yara_process_until(milliseconds) + TICK;
 }
 
 /* Before the cage, which does not know of timers. */
 static bool watch_clock(void)
 {
     const struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
-    const struct itimerval each = { { TICK_SECONDS, 0 }, { TICK_SECONDS, 0 } };
+    const struct itimerval each = { { TICK / 1000, 0 }, { TICK / 1000, 0 } };
 
     return sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &each, NULL) == 0;
 }
