@@ -20,8 +20,8 @@
 /* Besides the bytes of a piece: rules, which take a hundred times their text, and what they find. */
 #define MEMORY (UINT64_C(4) << 30)
 /* Milliseconds beyond the limit after which nobody waits any more: libyara looks at the clock at times. */
-#define GRACE        10000
-#define TICK 1000 /* milliseconds: whole seconds */
+#define GRACE 10000
+#define TICK  1000 /* milliseconds: whole seconds */
 
 /* The rules as they came, with a NUL behind them: for the process that takes them, and to see what of a piece
  * they ask for. */
