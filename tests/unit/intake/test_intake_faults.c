@@ -8,6 +8,7 @@
 #include "intake/unit.h"
 #include "support/fatbins.h"
 #include "support/heap.h"
+#include "unit/intake/made_files.h"
 
 typedef enum fault_kind {
     BY_WORK_OF_WALK,
@@ -21,27 +22,42 @@ typedef enum fault_kind {
 
 typedef struct fault_file {
     const char *sample;
+    made_file made; /* instead of a sample */
     cuvet_depth depth;
     bool own, skip;
     uint64_t units;
 } fault_file;
 
 static const fault_file FILES[] = {
-    { "multi.fatbin", CUVET_DEPTH_FULL, false, false, 8 },
-    { "multi-lz4.fatbin", CUVET_DEPTH_FULL, true, false, 5 },
-    { "elf-raw.fatbin", CUVET_DEPTH_FULL, true, false, 1 },
-    { "elf-raw.fatbin", CUVET_DEPTH_FULL, false, true, 1 },
-    { "elf-raw.fatbin", CUVET_DEPTH_HEADERS, false, false, 1 },
-    { "ptx-raw.fatbin", CUVET_DEPTH_HEADERS, false, false, 1 },
-    { "lto-options.fatbin", CUVET_DEPTH_FULL, false, false, 1 },
-    { "ident8.fatbin", CUVET_DEPTH_FULL, false, false, 1 },
-    { "plain.sm_75.cubin", CUVET_DEPTH_FULL, true, false, 1 },
-    { "plain.sm_75.cubin", CUVET_DEPTH_FULL, false, true, 1 },
-    { "plain.ptx", CUVET_DEPTH_FULL, false, false, 1 },
-    { "plain.ptx", CUVET_DEPTH_FULL, false, true, 1 },
-    { "host-merged.o", CUVET_DEPTH_FULL, false, false, 4 },
-    { "host-unclaimed.so", CUVET_DEPTH_FULL, false, false, 7 },
-    { "long-names.a", CUVET_DEPTH_FULL, false, false, 6 },
+    { "multi.fatbin", MADE_NONE, CUVET_DEPTH_FULL, false, false, 8 },
+    { "multi-lz4.fatbin", MADE_NONE, CUVET_DEPTH_FULL, true, false, 5 },
+    { "elf-raw.fatbin", MADE_NONE, CUVET_DEPTH_FULL, true, false, 1 },
+    { "elf-raw.fatbin", MADE_NONE, CUVET_DEPTH_FULL, false, true, 1 },
+    { "elf-raw.fatbin", MADE_NONE, CUVET_DEPTH_HEADERS, false, false, 1 },
+    { "ptx-raw.fatbin", MADE_NONE, CUVET_DEPTH_HEADERS, false, false, 1 },
+    { "lto-options.fatbin", MADE_NONE, CUVET_DEPTH_FULL, false, false, 1 },
+    { "ident8.fatbin", MADE_NONE, CUVET_DEPTH_FULL, false, false, 1 },
+    { "plain.sm_75.cubin", MADE_NONE, CUVET_DEPTH_FULL, true, false, 1 },
+    { "plain.sm_75.cubin", MADE_NONE, CUVET_DEPTH_FULL, false, true, 1 },
+    { "plain.ptx", MADE_NONE, CUVET_DEPTH_FULL, false, false, 1 },
+    { "plain.ptx", MADE_NONE, CUVET_DEPTH_FULL, false, true, 1 },
+    { "host-merged.o", MADE_NONE, CUVET_DEPTH_FULL, false, false, 4 },
+    { "host-unclaimed.so", MADE_NONE, CUVET_DEPTH_FULL, false, false, 7 },
+    { "long-names.a", MADE_NONE, CUVET_DEPTH_FULL, false, false, 6 },
+    { "a long header", MADE_LONG_HEADER, CUVET_DEPTH_FULL, false, false, 0 },
+    { "a hidden header", MADE_HIDDEN_HEADER, CUVET_DEPTH_FULL, false, false, 1 },
+    { "a hidden member", MADE_HIDDEN_MEMBER, CUVET_DEPTH_FULL, false, false, 1 },
+    { "empty members", MADE_EMPTY, CUVET_DEPTH_HEADERS, false, false, 2 },
+    { "empty members", MADE_EMPTY, CUVET_DEPTH_FULL, true, false, 2 },
+    { "a nest", MADE_NEST, CUVET_DEPTH_FULL, false, false, 1 },
+    { "a deep nest", MADE_NEST_DEEP, CUVET_DEPTH_FULL, false, false, 1 },
+    { "a wide host", MADE_WIDE_HOST, CUVET_DEPTH_FULL, false, false, 1 },
+    { "decoys", MADE_DECOYS, CUVET_DEPTH_FULL, false, false, 2 },
+    { "bitcode", MADE_BITCODE, CUVET_DEPTH_FULL, false, false, 1 },
+    { "bitcode", MADE_BITCODE, CUVET_DEPTH_FULL, false, true, 1 },
+    { "bitcode", MADE_BITCODE, CUVET_DEPTH_HEADERS, false, false, 1 },
+    { "bitcode around a container", MADE_BITCODE_HOLDS, CUVET_DEPTH_FULL, false, false, 1 },
+    { "bitcode far", MADE_BITCODE_FAR, CUVET_DEPTH_FULL, false, false, 1 },
 };
 
 static const uint8_t *bytes;
@@ -116,6 +132,7 @@ static fault_outcome run(const fault_file *file, fault_kind kind, uint64_t nth)
     cv_ctx ctx;
 
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    lim.nesting = 100;
     heap = (heap_state){ 0 };
     calls = fail_at = n_diags = 0;
     alloc = heap_alloc(&heap);
@@ -132,7 +149,7 @@ static fault_outcome run(const fault_file *file, fault_kind kind, uint64_t nth)
         out.units++;
     }
     out.said += n_diags;
-    out.out = out.out || ctx.work_out || out.walk == CUVET_E_LIMIT;
+    out.out = out.out || ctx.work_out || ctx.seen[CV_R_LIMIT_LIVE] > 0 || out.walk == CUVET_E_LIMIT;
     cv_walk_close(&ctx, &walk);
     ck_assert_uint_eq(ctx.mem.live, 0);
     cv_worker_free(&worker);
@@ -156,7 +173,7 @@ START_TEST(runs_out)
     bool over = false;
     fault_outcome good;
 
-    bytes = sample(file->sample, &size, 0);
+    bytes = file->made ? made_bytes(file->made, &size) : sample(file->sample, &size, 0);
     good = run(file, N_FAULTS, 0);
     ck_assert(good.walk == CUVET_END && good.unit == CUVET_OK && !good.out);
     ck_assert_msg(good.units == file->units, "%s: %u", file->sample, (unsigned)good.units);
