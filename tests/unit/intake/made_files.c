@@ -139,8 +139,8 @@ static void make_wide_host(void)
     put_section(table + 128, NAME_MODULE, CV_SHT_PROGBITS, first + 16 + fatbin.size, 7);
 }
 
-/* One in other data, which is one; a magic that begins a section, and one at an odd place with a size that fits
- * nothing, which are none; and one where containers are. */
+/* One in other data, which is one; a magic that begins a section, and one at an odd place with a size that
+ * fits nothing, which are none; and one where containers are. */
 static void make_decoys(void)
 {
     uint64_t table;
