@@ -71,14 +71,14 @@ static cuvet_status told_extents(cv_host_read_ctx *reader, search_reach reach, c
     const cv_host *host = reader->host;
     bool room = true;
 
-    for (uint64_t i = 0; i < host->sections.count && reach != SEARCH_ALL && room; i++) {
+    for (uint64_t i = 0; i < host->sections.count && room; i++) {
         const cv_host_section *section = cv_host_sections_get(&host->sections, i);
 
         if (reach == SEARCH_UNNAMED || holds_containers(section->kind))
             room = cv_host_extents_push(&reader->ctx->mem, out,
                                         (cv_host_extent){ section->off, section->off + section->size });
     }
-    for (uint64_t i = 0; i < host->ranges.count && reach != SEARCH_ALL && room; i++) {
+    for (uint64_t i = 0; i < host->ranges.count && room; i++) {
         const cv_host_range *range = cv_host_ranges_get(&host->ranges, i);
 
         if (reach == SEARCH_UNNAMED || range->use == CV_HOST_NO_DATA)
@@ -212,10 +212,8 @@ static cuvet_status read_places(cv_host_read_ctx *reader, const cv_u64s *places)
         cv_wrapper wrapper;
 
         status = cv_host_load(reader, &reader->part, off - reader->base, CV_WRAPPER_SIZE);
-        if (status != CUVET_OK)
-            break;
         cv_path_push(reader->ctx, CUVET_P_WRAPPER, true, reader->host->wrappers.count);
-        if (cv_wrapper_read(reader->ctx, reader->part.span, 0, &wrapper) == CUVET_OK)
+        if (status == CUVET_OK && cv_wrapper_read(reader->ctx, reader->part.span, 0, &wrapper) == CUVET_OK)
             status = cv_host_add_wrapper(reader, &wrapper, off, 0, 0);
         cv_path_pop(reader->ctx);
     }
@@ -267,7 +265,7 @@ static cuvet_status search(cv_host_read_ctx *reader, search_reach reach, uint64_
     cv_host_extents loaded = { 0 }, told = { 0 };
     cuvet_status status = loaded_extents(reader, &loaded);
 
-    if (status == CUVET_OK)
+    if (status == CUVET_OK && reach != SEARCH_ALL)
         status = told_extents(reader, reach, &told);
     if (status == CUVET_OK)
         status = search_extents(reader, &loaded, &told);

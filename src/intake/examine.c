@@ -77,7 +77,7 @@ static void leave_content(const cv_examine_job *job)
 
 cuvet_status cv_job_keep(const cv_examine_job *job, cuvet_status status)
 {
-    if (status == CUVET_E_NOMEM || status == CUVET_E_INTERNAL)
+    if (status == CUVET_E_NOMEM || CV_NEVER(status == CUVET_E_INTERNAL))
         job->result->status = status;
     return status;
 }

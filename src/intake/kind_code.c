@@ -53,7 +53,7 @@ static cuvet_status read_rest(const cv_ir *ir, cv_bc *bitcode)
 
         if (status == CUVET_OK)
             status = cv_bc_rest(ir->ctx, ir->head->span, ir->tmp->span, first, bitcode);
-        if (status != CUVET_OK || (bitcode->at == before && (bitcode->whole || size == PART_MAX)))
+        if (status != CUVET_OK || (bitcode->at == before && size == PART_MAX))
             return status;
         size = bitcode->at == before ? PART_MAX : PART;
     }

@@ -241,11 +241,8 @@ static bool may_nest(cv_ctx *ctx, const cv_walk *walk, const cv_region *region)
 {
     uint64_t depth = 0;
 
-    for (uint64_t i = 0; i < walk->stack.count; i++) {
-        const cv_container_ops *row = cv_regions_get(&walk->stack, i)->row;
-
-        depth += row && row->nests;
-    }
+    for (uint64_t i = 0; i < walk->stack.count; i++)
+        depth += cv_regions_get(&walk->stack, i)->row->nests;
     if (depth < ctx->lim.nesting && depth < CV_WALK_DEPTH)
         return true;
     cv_report(ctx, CV_R_LIMIT_NESTING, region->off, 0, depth + 1, ctx->lim.nesting);
@@ -279,7 +276,7 @@ static cuvet_status probe_region(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
 
 static cuvet_status open_row(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_span head)
 {
-    if (region->row->state_size && !region->state) {
+    if (region->row->state_size) {
         region->state = cv_mem_get(&ctx->mem, region->row->state_size);
         if (!region->state)
             return cv_nomem(ctx, region->off);
@@ -408,7 +405,7 @@ static cuvet_status leave_found(cv_ctx *ctx, cv_walk *walk, cv_region *in, const
 
     in->covered = in->pos = child->pos;
     in->rest_end = child->rest_end;
-    if (child->broken && child->pos < child->end)
+    if (child->broken)
         in->pos = cv_min(child->pos + 4, child->end);
     if (in->host && !cv_host_extents_push(&ctx->mem, &walk->code, code))
         return cv_nomem(ctx, code.off);

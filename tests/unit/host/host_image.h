@@ -137,7 +137,7 @@ static __attribute__((unused)) void make_object(void)
 #define DYNAMIC 0x280
 #define PHDRS   0x40
 
-static void make_shared(void)
+static __attribute__((unused)) void make_shared(void)
 {
     ident(3);
     put(32, 8, PHDRS);

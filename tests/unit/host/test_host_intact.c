@@ -86,6 +86,9 @@ static const struct {
     { "behind the relocations", VADDR + RELOCS + 72, 8, CV_N_RULES, 0, 0 },
     { "the dynamic section", VADDR + DYNAMIC + 8, 8, CV_R_HOST_RELOC_TABLE, 8, BASE + DYNAMIC + 8 },
     { "an address that wraps", UINT64_MAX - 3, 8, CV_N_RULES, 0, 0 },
+    { "nothing is written to the last addresses", UINT64_MAX - 3, 0, CV_N_RULES, 0, 0 },
+    { "16 bytes from a second pointer on", VADDR + SEGMENT + 16, 36, CV_R_HOST_RELOC_WRAPPER, 16,
+      BASE + SEGMENT + 16 },
 };
 
 START_TEST(one_write)
@@ -161,6 +164,10 @@ START_TEST(packed_table)
     put(MORE + 8, 8, 1);
     put(MORE + 16, 8, 1 << 1 | 1);
     expect(CV_R_HOST_RELOC_CODE, MORE + 16, 8, BASE + FATBIN + 8);
+    make_more(36, 35, 16); /* behind everything that counts */
+    put(MORE, 8, VADDR + SIZE);
+    put(MORE + 8, 8, UINT64_MAX);
+    expect(CV_N_RULES, 0, 0, 0);
     /* pointers of wrappers are packed as any: the value is the stored one */
     make_more(36, 35, 8);
     put(MORE, 8, VADDR + SEGMENT + 32);
@@ -185,13 +192,19 @@ START_TEST(copied)
         reloc(0, VADDR + FATBIN - 0x90, 1, 5, 0);
         expect(size == 0x90 ? CV_N_RULES : CV_R_HOST_RELOC_CODE, RELOCS, size, BASE + FATBIN);
     }
-    make_shared(); /* nobody knows how many */
-    reloc(0, VADDR + 0x18, 1, 5, 0);
-    ck_assert_int_eq(read_size(SIZE), CUVET_OK);
-    ck_assert_uint_eq(ctx.seen[CV_R_HOST_RELOC_WRAPPER], 1);
-    check_code();
-    ck_assert_uint_eq(ctx.seen[CV_R_HOST_RELOC_CODE] + ctx.seen[CV_R_HOST_RELOC_TABLE], 1);
-    done();
+    for (int i = 0; i < 2;
+         i++) { /* nobody knows how many: no table of symbols, one behind the last address */
+        make_shared();
+        if (i == 1)
+            entry(0, 6, UINT64_MAX);
+        reloc(0, VADDR + 0x18, 1, 5, 0);
+        ck_assert_int_eq(read_size(SIZE), CUVET_OK);
+        ck_assert_uint_eq(ctx.seen[CV_R_HOST_RELOC_WRAPPER], 1);
+        check_code();
+        ck_assert_uint_eq(ctx.seen[CV_R_HOST_RELOC_CODE] + ctx.seen[CV_R_HOST_RELOC_TABLE], 1);
+        done();
+        start();
+    }
 }
 END_TEST
 
@@ -292,6 +305,9 @@ START_TEST(partly_loaded)
     make_shared();
     load(2, 0, VADDR + 0x10000, FATBIN + 0x30, FATBIN + 0x30);
     expect(CV_R_HOST_OVERLAID, FATBIN + 0x20, BASE + FATBIN + 0x30, 0x10);
+    make_shared(); /* … and one that begins before it */
+    load(2, FATBIN + 0x10, VADDR + 0x10000 + FATBIN + 0x10, 0x30, 0x30);
+    expect(CV_R_HOST_OVERLAID, FATBIN, BASE + FATBIN, 0x20);
 }
 END_TEST
 
@@ -333,6 +349,10 @@ START_TEST(objects)
     expect(CV_N_RULES, 0, 0, 0);
     make_object();
     section(S_SHNDX, 0, 4, 0, MORE, 24, S_SYMTAB, S_COUNT, 24);
+    expect(CV_N_RULES, 0, 0, 0);
+    make_object();
+    section(S_SHNDX, 0, 4, 0, MORE, 24, S_SYMTAB, 0, 24);
+    more(0, 1, 0);
     expect(CV_N_RULES, 0, 0, 0);
     make_object();
     section(S_SHNDX, 0, 4, 0, SIZE - 8, 24, S_SYMTAB, S_FATBIN, 24);

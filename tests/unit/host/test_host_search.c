@@ -5,6 +5,8 @@
 
 #include "unit/host/host_image.h"
 
+#define LONG_NAME ".a_name_that_is_longer_than_all_of_interest"
+
 enum { FLAG_X = 1, FLAG_W = 2, FLAG_R = 4 };
 
 /* The shared object without its section table. */
@@ -53,6 +55,7 @@ static const struct {
       CV_R_HOST_WRAPPER_ADDEND, SEGMENT + 32, 1 },
     { "half a pointer", RELOCS, 8, VADDR + SEGMENT + 4, 1, CV_R_HOST_RELOC_WRAPPER, RELOCS, 2 },
     { "pointer to nothing", RELOCS + 24 + 16, 8, VADDR + SIZE, 1, CV_R_HOST_WRAPPER_TARGET, SEGMENT + 8, 1 },
+    { "pointer to the last bytes", RELOCS + 24 + 16, 8, VADDR + SIZE - 3, 0, CV_N_RULES, 0, 2 },
     { "the same container", RELOCS + 24 + 16, 8, VADDR + FATBIN + 0x20, 1, CV_R_HOST_WRAPPER_TWICE,
       SEGMENT + 24, 1 },
     { "the dynamic section is elsewhere", DYNAMIC + 40, 8, 16, 2, CV_R_HOST_RELOC_ENTRY, DYNAMIC, 1 },
@@ -188,6 +191,11 @@ START_TEST(beside_sections)
     make_shared();
     put(SH(S_SEGMENT, TYPE), 4, 8);
     look_further(2, 0, 2);
+    make_shared(); /* containers with code to be linked are containers */
+    put(SH(S_SEGMENT, NAME), 4, 0);
+    put(SH(S_FATBIN, NAME), 4, name_of(LONG_NAME));
+    memcpy(img + NAMES + name_of(LONG_NAME), "__nv_relfatbin", 15);
+    look_further(2, 0, 2);
     /* so has the one for containers: then a section with data is believed */
     make_shared();
     put(SH(S_SEGMENT, NAME), 4, 0);
@@ -212,6 +220,43 @@ START_TEST(beside_sections)
     put(SH(S_SEGMENT, NAME), 4, 0);
     put(SH(S_SEGMENT, FLAGS), 8, 6);
     look_further(0, 0, 0);
+}
+END_TEST
+
+/* What was said of a wrapper is not said again when others are found. */
+START_TEST(lost_before)
+{
+    cuvet_source src = { .size = sizeof(src) };
+
+    make_shared();
+    put(SH(S_SEGMENT, SIZ), 8, 24);
+    put(RELOCS + 24 + 16, 8, VADDR + SIZE);
+    ck_assert_int_eq(read_size(SIZE), CUVET_OK);
+    ck_assert_uint_eq(ctx.seen[CV_R_HOST_WRAPPER_TARGET], 1);
+    ck_assert_int_eq(cuvet_source_memory(file, BASE + SIZE, &src), CUVET_OK);
+    ck_assert_int_eq(cv_host_look_further(&ctx, &src, &host), CUVET_OK);
+    ck_assert_uint_eq(ctx.seen[CV_R_HOST_WRAPPER_PLACE], 1);
+    ck_assert_uint_eq(ctx.seen[CV_R_HOST_WRAPPER_TARGET], 1);
+    expect_named(1, FATBIN + 0x20, 0);
+    done();
+}
+END_TEST
+
+/* Of sections that lie over each other the one that nobody loads code from decides. */
+START_TEST(use_of_a_byte)
+{
+    static const struct {
+        uint64_t off;
+        cv_host_use use;
+    } ROWS[] = { { 9, CV_HOST_OUTSIDE },  { 10, CV_HOST_DATA },    { 14, CV_HOST_DATA },
+                 { 15, CV_HOST_NO_DATA }, { 29, CV_HOST_NO_DATA }, { 30, CV_HOST_OUTSIDE } };
+
+    ck_assert(cv_host_ranges_push(&ctx.mem, &host.ranges, (cv_host_range){ 10, 20, CV_HOST_DATA }));
+    ck_assert(cv_host_ranges_push(&ctx.mem, &host.ranges, (cv_host_range){ 15, 30, CV_HOST_NO_DATA }));
+    ck_assert(cv_host_ranges_push(&ctx.mem, &host.ranges, (cv_host_range){ 15, 25, CV_HOST_DATA }));
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
+        ck_assert_msg(cv_host_use_at(&host, ROWS[i].off) == ROWS[i].use, "%u", (unsigned)ROWS[i].off);
+    done();
 }
 END_TEST
 
@@ -248,6 +293,8 @@ Suite *suite_model_host_search(void)
     tcase_add_test(tcase, overlapping);
     tcase_add_test(tcase, unfollowed);
     tcase_add_test(tcase, beside_sections);
+    tcase_add_test(tcase, lost_before);
+    tcase_add_test(tcase, use_of_a_byte);
     tcase_add_test(tcase, section_not_loaded);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "intake/choose.h"
+#include "support/heap.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -360,6 +361,35 @@ START_TEST(reference_sees_the_first_container)
 }
 END_TEST
 
+/* Without room for all of them none is chosen. */
+START_TEST(no_room)
+{
+    cuvet_status status = CUVET_E_NOMEM;
+
+    for (unsigned count = 1; status != CUVET_OK; count++) {
+        static cv_ctx ctx;
+        cuvet_limits lim = { .size = sizeof(lim) };
+        cv_candidate candidate = { .pub = code("sass", "89") };
+        cv_wanted wanted = { .target = target("89") };
+        heap_state heap = { 0 };
+        cuvet_alloc alloc = heap_alloc(&heap);
+        cv_candidates all = { 0 };
+        uint64_t best, reference;
+
+        ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+        cv_ctx_init(&ctx, &alloc, &lim);
+        for (unsigned i = 0; i < 40; i++)
+            ck_assert(cv_candidates_push(&ctx.mem, &all, candidate));
+        heap_fail(&heap, count, false);
+        status = cv_select(&ctx, &all, 0, &wanted, &best, &reference);
+        ck_assert_int_eq(status, heap.failed ? CUVET_E_NOMEM : CUVET_OK);
+        ck_assert_uint_eq(best, heap.failed ? 40 : 0);
+        cv_candidates_free(&ctx.mem, &all);
+        ck_assert_int_eq(heap.live, 0);
+    }
+}
+END_TEST
+
 Suite *suite_test_select(void)
 {
     Suite *suite = suite_create("select");
@@ -374,6 +404,7 @@ Suite *suite_test_select(void)
     tcase_add_loop_test(tcase, data_of_a_host_object_comes_last, 0, 4);
     tcase_add_test(tcase, reference_sees_the_first_container);
     tcase_add_test(tcase, target_names);
+    tcase_add_test(tcase, no_room);
     suite_add_tcase(suite, tcase);
     return suite;
 }

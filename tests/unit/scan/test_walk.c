@@ -329,6 +329,38 @@ START_TEST(container_at_the_end_of_code)
 }
 END_TEST
 
+/* Code over other code: what lay between is not taken for code, so that a container there is found. */
+START_TEST(code_over_code)
+{
+    static const uint8_t CONTAINER[] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0 };
+    static uint8_t image[1 << 13];
+    size_t count;
+    const uint8_t *from = sample("two.sm_75.linked.cubin", &count, 0);
+    cv_span span = cv_span_of(image, sizeof(image), 0);
+    uint64_t table, code[2] = { 0, 0 }, zeros = 32;
+    unsigned found = 0;
+    cv_scan scan;
+
+    ck_assert_uint_le(count, sizeof(image));
+    memcpy(image, from, count);
+    table = cv_u64_at(span, 40);
+    for (uint64_t at = table; at < table + 64 * (uint64_t)cv_u16_at(span, 60); at += 64)
+        if (cv_u32_at(span, at + 4) == 1 && (cv_u64_at(span, at + 8) & 4) && found < 2)
+            code[found++] = at;
+    ck_assert_uint_eq(found, 2);
+    memcpy(image + cv_u64_at(span, code[1] + 24) + 64, CONTAINER, sizeof(CONTAINER));
+    memcpy(image + code[1] + 24, image + code[0] + 24, 8); /* both at one place */
+    while (cv_u32_at(span, zeros) != 0)
+        zeros++;
+    begin_container();
+    add_packed(image, count, 9, zeros);
+    end_container();
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.unpacked, count);
+    ck_assert_uint_eq(rules[CV_R_FATBIN_HIDDEN], 1);
+}
+END_TEST
+
 /* The name of a member is long enough for a whole container: it is found, and it is no member. */
 START_TEST(container_in_a_name)
 {
@@ -366,6 +398,7 @@ Suite *suite_walk(void)
     tcase_add_test(tcase, findings_of_several_members_are_counted);
     tcase_add_loop_test(tcase, bytes_behind_a_broken_image, 0, 2);
     tcase_add_loop_test(tcase, container_at_the_end_of_code, 0, 4);
+    tcase_add_test(tcase, code_over_code);
     tcase_add_test(tcase, container_in_a_name);
     suite_add_tcase(suite, tcase);
     return suite;
