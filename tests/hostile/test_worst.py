@@ -29,7 +29,7 @@ def every_family_ends():
         if family.stage == "yara":
             yara += 1
             continue
-        files = [write(data, "%d.cubin" % i, where) for i, data in enumerate(family.make(8 * KIB))]
+        files = [write(data, "%d.cubin" % i, where) for i, data in enumerate(family.make(8 * KIB) or family.make(64 * KIB))]  # some have objects of more than 8 KiB
         words = []
         for word in family.command.split():
             words += {"{in}": files, "{first}": files[:1], "{out}": [write(b"") + ".out"]}.get(word, [word])
