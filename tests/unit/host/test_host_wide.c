@@ -62,7 +62,7 @@ static bool is_over(fault_kind kind, uint64_t nth, cuvet_status status)
 
 /* ---- code that is compared ---- */
 
-/* Two relocations of an object's code; the packed ones of a program; a program of which no section is known. */
+/* Two relocations of an object's code; the packed ones of a program; a program without a known section. */
 static void make_code(int form)
 {
     if (form == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that are walked and examined while something runs out, each time that it can: work, reads, memory. What
- * cannot be done is said, nothing is lost, and what is found is the same as before, or less. */
+/* Files that are walked and examined while something runs out, each time that it can: work, reads, memory.
+ * What cannot be done is said, nothing is lost, and what is found is the same as before, or less. */
 #include <check.h>
 #include <string.h>
 

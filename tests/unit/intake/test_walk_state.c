@@ -193,8 +193,8 @@ END_TEST
 
 static const char PTX[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/* Bytes that can be no object are searched; a text is a text there as well. What somebody has looked at before
- * is believed of an object alone. */
+/* Bytes that can be no object are searched; a text is a text there as well. What somebody has looked at
+ * before is believed of an object alone. */
 START_TEST(beginnings)
 {
     static const struct {
