@@ -221,7 +221,7 @@ static void put_block(made_bits *to, unsigned outer, uint64_t count)
     leave(to, length);
 }
 
-void made_bitcode(uint8_t *bytes, uint64_t room, uint64_t block, unsigned behind, size_t *size)
+void made_bitcode(uint8_t *bytes, uint64_t room, made_module how, size_t *size)
 {
     static const char TRIPLE[] = "x86_64-pc-linux-gnu";
     made_bits to = { bytes, room, 0 };
@@ -229,17 +229,24 @@ void made_bitcode(uint8_t *bytes, uint64_t room, uint64_t block, unsigned behind
 
     fixed(&to, CV_BC_MAGIC, 32);
     module = enter(&to, 2, 8);
-    put_block(&to, 3, block);
+    put_block(&to, 3, how.block);
     fixed(&to, 3, 3);
     vbr(&to, 2, 6);
     vbr(&to, sizeof(TRIPLE) - 1, 6);
     for (unsigned i = 0; TRIPLE[i]; i++)
         vbr(&to, (uint8_t)TRIPLE[i], 6);
+    if (how.values) { /* zeros */
+        fixed(&to, 3, 3);
+        vbr(&to, 30, 6);
+        vbr(&to, how.values, 6);
+        to.at += 6 * how.values;
+        ck_assert_uint_lt(to.at / 8, room);
+    }
     put_block(&to, 3, 16);
     fixed(&to, 0, 3);
     align(&to);
     leave(&to, module);
-    for (unsigned i = 0; i < behind; i++)
+    for (unsigned i = 0; i < how.behind; i++)
         put_block(&to, 2, 4);
     *size = to.at / 8;
 }
@@ -248,7 +255,7 @@ static void make_bitcode(uint64_t block)
 {
     size_t size;
 
-    made_bitcode(file, sizeof(file), block, 2, &size);
+    made_bitcode(file, sizeof(file), (made_module){ .block = block, .behind = 2 }, &size);
     end = size;
 }
 

@@ -23,7 +23,12 @@ typedef enum made_file {
 
 /* Static memory, until the next call. */
 const uint8_t *made_bytes(made_file which, size_t *size);
-/* Bitcode: a module with a block of so many bytes before its triple, so many blocks behind it. */
-void made_bitcode(uint8_t *bytes, uint64_t room, uint64_t block, unsigned behind, size_t *size);
+typedef struct made_module {
+    uint64_t block;  /* bytes of a block before the triple */
+    uint64_t values; /* of a record behind it, of six bits each; 0: none */
+    unsigned behind; /* blocks behind the module */
+} made_module;
+
+void made_bitcode(uint8_t *bytes, uint64_t room, made_module how, size_t *size);
 
 #endif

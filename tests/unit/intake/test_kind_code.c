@@ -48,7 +48,7 @@ START_TEST(blocks_behind)
 
         setup();
         memset(bytes, 0, sizeof(bytes));
-        made_bitcode(bytes, sizeof(bytes), 64, behind, &size);
+        made_bitcode(bytes, sizeof(bytes), (made_module){ .block = 64, .behind = behind }, &size);
         ck_assert_uint_eq(read_bitcode(bytes, size), 19);
         ck_assert_msg(ctx.seen[CV_R_BC_OTHER_MACHINE] == (behind <= 8), "%u", behind);
         ck_assert_uint_eq(ctx.seen[CV_R_BC_OPAQUE], behind > 8);
@@ -69,10 +69,33 @@ START_TEST(far_triple)
 
         setup();
         ck_assert_ptr_nonnull(bytes);
-        made_bitcode(bytes, room, BLOCKS[i], 2, &size);
+        made_bitcode(bytes, room, (made_module){ .block = BLOCKS[i], .behind = 2 }, &size);
         ck_assert_uint_eq(read_bitcode(bytes, size), found ? 19 : 0);
         ck_assert_uint_eq(ctx.seen[CV_R_BC_STREAM], !found);
         ck_assert_uint_eq(ctx.seen[CV_R_BC_OTHER_MACHINE], found);
+        free(bytes);
+    }
+}
+END_TEST
+
+/* Behind the triple a record may be longer than what is read at a time, up to 2 MiB: of a module that cannot
+ * be read to its end nobody says for which machine it is. */
+START_TEST(long_records)
+{
+    static const uint64_t VALUES[] = { 10, 100000, 2000000, 3000000 };
+
+    for (size_t i = 0; i < CV_COUNT(VALUES); i++) {
+        uint64_t room = VALUES[i] + 4096;
+        uint8_t *bytes = calloc(1, room);
+        bool whole = VALUES[i] * 6 / 8 < 2 * CV_MIB;
+        size_t size;
+
+        setup();
+        ck_assert_ptr_nonnull(bytes);
+        made_bitcode(bytes, room, (made_module){ .values = VALUES[i], .behind = 1 }, &size);
+        ck_assert_uint_eq(read_bitcode(bytes, size), 19);
+        ck_assert_uint_eq(ctx.seen[CV_R_BC_OTHER_MACHINE], whole);
+        ck_assert_uint_eq(ctx.seen[CV_R_BC_OPAQUE], !whole);
         free(bytes);
     }
 }
@@ -87,6 +110,7 @@ Suite *suite_kind_code(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, blocks_behind);
     tcase_add_test(tcase, far_triple);
+    tcase_add_test(tcase, long_records);
     suite_add_tcase(suite, tcase);
     return suite;
 }
