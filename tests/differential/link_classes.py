@@ -20,7 +20,7 @@
               not compared (docs/link-partial.md). With CV_FULL=1 only: ptxas takes some minutes
 
   CV_ARCHES=75,80,90  for which machines (default: 75,90, with CV_FULL=1 75,90,100)
-  CV_SHARE=5          each which type and attribute (with CV_FULL=1 every one; 5 divides the number of no alternative)
+  CV_SHARE=11         each which type and attribute (with CV_FULL=1 every one; 11 divides the number of no alternative)
   CV_JOBS=2
 
 77: skipped, said on the last line. Needs ptxas and nvlink of CUDA 13.0 on PATH.
@@ -42,7 +42,7 @@ import link_random as lr  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TMP = lr.TMP
 FULL = bool(os.environ.get("CV_FULL"))
-SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "5"))
+SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "11"))
 ARCHES = os.environ.get("CV_ARCHES", "75,90,100" if FULL else "75,90").split(",")
 OPTIONS = {"final": [], "-g": ["-g"], "--preserve-relocs": ["--preserve-relocs"], "-r": ["-r"], "again": []}
 # Where ours is another form on purpose, or it is not settled (docs/link-partial.md).

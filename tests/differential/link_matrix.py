@@ -6,7 +6,7 @@ cuvet and by nvlink in every way: the same bytes but for the note that names the
 take is counted apart.
 
   CV_ARCHES=75,80,90,100,120   for which machines (default: 75,90, with CV_FULL=1 75,80,90,100,120)
-  CV_SHARE=N                   each Nth program (default 29, also with CV_FULL=1; with 1 it takes hours)
+  CV_SHARE=N                   each Nth program (default 59, with CV_FULL=1 29; with 1 it takes hours)
   CV_ONLY=WORD                 programs whose name has the word
   CV_KEEP=DIR                  where PTX of differences is put (tools/shrink_link.py cuts it down)
   CV_JOBS=2
@@ -31,7 +31,7 @@ import ptx_matrix as pm  # noqa: E402
 
 FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90,100,120" if FULL else "75,90").split(",")
-SHARE = int(os.environ.get("CV_SHARE", "29"))
+SHARE = int(os.environ.get("CV_SHARE", "29" if FULL else "59"))
 
 
 # Not as in the reference, on purpose: what docs/link-partial.md says of it. (kind, use or its beginning, answer or its beginning)

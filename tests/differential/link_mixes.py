@@ -25,7 +25,7 @@ import link_random as lr  # noqa: E402
 
 FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90" if FULL else "75,90").split(",")
-SHARE = 4 if FULL else 12  # of the mixes that are asked
+SHARE = 4 if FULL else 25  # of the mixes that are asked
 N_TYPES = 119  # two more than there are
 KINDS = lc.KINDS + ("array", "undefined", "memory", "nothing")
 # of each place: the section, and the bytes that the field may lie in

@@ -12,7 +12,7 @@ nvlink in a child with limits of time, memory and core, and by cuvet. Counted an
   refused  cuvet refused what is clean, by which rule: the rules of a link that one object is enough for
 
   CV_ARCHES=75,90     for which machines (default: 75,90; 100 takes long)
-  CV_EACH=12          mutants of each object and machine (with CV_FULL=1 120)
+  CV_EACH=6           mutants of each object and machine (with CV_FULL=1 120)
   CV_KEEP=DIR         where mutants that end nvlink are put
   CV_GROUPS=symbol    groups of fields, with ','; all without it
   CV_JOBS=2
@@ -41,7 +41,7 @@ TMP = os.environ.get("CV_TMP") or tempfile.mkdtemp(prefix="cuvet-mutants-")
 CUVET = os.environ.get("CUVET") or os.path.join(ROOT, "build", "cuvet")
 FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,90").split(",")
-EACH = int(os.environ.get("CV_EACH", "120" if FULL else "12"))
+EACH = int(os.environ.get("CV_EACH", "120" if FULL else "6"))
 GROUPS = set(filter(None, os.environ.get("CV_GROUPS", "").split(",")))
 KEEP = os.environ.get("CV_KEEP")
 SECONDS, MEMORY = 10, 4 << 30
