@@ -88,13 +88,17 @@ static void allow(int64_t milliseconds)
     useless_from = yara_process_until(milliseconds) + TICK;
 }
 
-/* Before the cage, which does not know of timers. */
+/* Before the cage, which does not know of timers. Whoever started the command may have blocked the signal. */
 static bool watch_clock(void)
 {
     const struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
     const struct itimerval each = { { TICK / 1000, 0 }, { TICK / 1000, 0 } };
+    sigset_t ticks;
 
-    return sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &each, NULL) == 0;
+    (void)sigemptyset(&ticks);
+    (void)sigaddset(&ticks, SIGALRM);
+    return sigaction(SIGALRM, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &ticks, NULL) == 0 &&
+           setitimer(ITIMER_REAL, &each, NULL) == 0;
 }
 
 static void serve(int fd)

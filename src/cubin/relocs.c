@@ -142,7 +142,17 @@ static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, 
            (batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF);
 }
 
-/* The call graph knows who is named; nvlink forgets it for data of a unit whose definition does not stay. */
+/* nvlink drops the record of a function that several units define, where data of a unit whose definition does
+ * not stay has its address. No assembler does. */
+static bool may_be_forgotten(const reloc_batch *batch, uint8_t info)
+{
+    uint8_t tool = batch->cubin->producer.tool;
+
+    return !batch->insn && info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && tool != CV_TOOL_PTXAS &&
+           tool != CV_TOOL_NVASM && tool != CV_TOOL_HAND;
+}
+
+/* The call graph knows who is named. */
 static void check_function(const reloc_batch *batch, uint64_t index, const cv_elf_reloc *reloc,
                            const cv_reloc_facts *facts, uint8_t info, uint8_t other, uint16_t shndx)
 {
@@ -158,9 +168,8 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
     } else if (facts->bytes != 0 && !is_known_taken(batch, reloc, at, other, shndx)) {
         entry_report(batch, index,
-                     !batch->insn && info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) ? CV_R_RELOC_ADDRESS_LOST
-                                                                                    : CV_R_RELOC_ADDRESS,
-                     12, reloc->sym, reloc->type);
+                     may_be_forgotten(batch, info) ? CV_R_RELOC_ADDRESS_LOST : CV_R_RELOC_ADDRESS, 12,
+                     reloc->sym, reloc->type);
     }
 }
 

@@ -131,6 +131,24 @@ def more_sections_than_a_symbol_can_name():
 
 
 @test
+def a_record_that_nvlink_forgets():
+    """CV-LINK-134, behind CV-ELF-194: data has the address of a function of which the call graph does not know that somebody takes it."""
+    d, out = scratch(), os.path.join(scratch(), "out.cubin")
+    whole = os.path.join(d, "whole.cubin")
+    equal(link("-r", sample("indirect.sm_90.rdc.cubin"), "-o", whole, arch="sm_90").rc, CLEAN, "an -r of it")
+    image = edit.Elf(open(whole, "rb").read())
+    for at in (0x10, 0x18):  # the records of both functions name the other one
+        image.word(".nv.callgraph", at, image.symbol_index("_Z7add_twoi"))
+    forgets = write(bytes(image.data), "forgets.cubin", d)
+    for path, times in ((whole, 0), (forgets, 1)):
+        r = link(path, "-o", out, arch="sm_90")
+        equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, times), r.err)
+        assert not times or "_Z7add_onei" in r.err, r.err
+        r = cuvet("scan", "--format=ndjson", path)
+        equal((r.rc, r.out.count("CV-ELF-194")), (CLEAN, times), r.out)
+
+
+@test
 def every_carrier_gives_the_same_code():
     """Objects, one merged object, and an archive hold what the two objects hold."""
     want = linked(HOST_A, HOST_B)

@@ -200,21 +200,31 @@ case(
 )
 
 case(
-    'RELOC_ADDRESS_LOST',
+    'RELOC_ADDRESS',
     'address-of-another',
     I90,
     lambda e: e.word(GRAPH, 0x10, e.symbol_index('_Z7add_onei')).word(
         GRAPH, 0x44, e.symbol_index('_Z7add_onei')
     ),
 )
-for rule, label, info in (('RELOC_ADDRESS_LOST', 'in-data', 0x12), ('RELOC_ADDRESS_LOST', 'weak-in-data', 0x22), ('RELOC_ADDRESS', 'local-in-data', 2)):
+for label, info in (('in-data', 0x12), ('weak-in-data', 0x22), ('local-in-data', 2)):
     case(
-        rule,
+        'RELOC_ADDRESS',
         'address-' + label,
         I90,
         lambda e, i=info: e.symbol('_Z8indirectPi', 'info', i).reloc(
             '.rela.nv.global.init', 0, 'sym', e.symbol_index('_Z8indirectPi')
         ),
+    )
+# what a linker may have forgotten
+for sm, info in (('75', 0x12), ('90', 0x12), ('90', 0x22)):
+    case(
+        'RELOC_ADDRESS_LOST',
+        f'address-linked-{sm}-{info:x}',
+        f'vars.sm_{sm}.linked.cubin',
+        lambda e, i=info: e.symbol('_Z4varsPi', 'info', i)
+        .reloc('.rela.nv.global.init', 0, 'sym', e.symbol_index('_Z4varsPi'))
+        .reloc('.rela.nv.global.init', 0, 'addend', 0),
     )
 case(
     'RELOC_ADDRESS',

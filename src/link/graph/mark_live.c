@@ -227,6 +227,16 @@ static cuvet_status mark_unreferred(const cv_view_mark_live *view)
     return status;
 }
 
+/* A linker before this one forgot that somebody takes the address: nothing says that a kernel which calls
+ * through the data needs what the function needs. */
+static void tell_forgotten(const cv_view_mark_live *view)
+{
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        if (*cv_u8s_get(&view->uses->by_data, i) && cv_l_fn(view, i)->has_def &&
+            !cv_fn_is_taken(cv_l_fn_calls(view, i)))
+            cv_link_say(view, cv_l_fn(view, i)->def, CV_R_LINK_FORGOTTEN, 0, 0);
+}
+
 static bool begin_lists(const cv_view_mark_live *view)
 {
     const cv_fn_calls none = {
@@ -253,6 +263,7 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
         status = mark_unreferred(view);
     if (status != CUVET_OK)
         return status;
+    tell_forgotten(view);
     if (!reach_from_roots(view, &walk))
         status = cv_l_nomem(view);
     for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++)

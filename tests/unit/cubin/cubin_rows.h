@@ -345,8 +345,13 @@ static const cubin_row ROWS[] = {
     { CV_R_SEG_MEMORY_PLACE, VARS, { G(MEMSZ, 3, 0x290), NONE }, HERE, CUVET_OK },
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 8, 4, 18), NONE }, ANYWHERE, CUVET_OK },
     { CV_R_RELOC_CALL, CALLS, { B(".nv.callgraph", 12, 4, 16), NONE }, ANYWHERE, CUVET_OK },
-    /* nvlink loses the record of functions that others see, in data alone. */
-    { CV_R_RELOC_ADDRESS_LOST, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    /* nvlink loses the record of functions that others see, in data alone; an assembler does not. */
+    { CV_R_RELOC_ADDRESS, POINTERS, { B(".rela.nv.global.init", 12, 4, 21), NONE }, HERE, CUVET_OK },
+    { CV_R_RELOC_ADDRESS_LOST,
+      "vars.sm_90.linked",
+      { B(".rela.nv.global.init", 12, 4, 12), B(".rela.nv.global.init", 16, 8, 0) },
+      HERE,
+      CUVET_OK },
     { CV_R_RELOC_ADDRESS,
       POINTERS,
       { B(".rela.nv.global.init", 12, 4, 21), Y("_Z8indirectPi", INFO, 2) },
