@@ -265,18 +265,19 @@ static cv_check_scan_relocs seen_of(const cv_link *link)
 static void step(relocate_world *world)
 {
     uint8_t what = fz_u8(&world->ops);
-    cv_irel rel = { .sym = what & 31, .osym = CV_NONE, .target = world->target };
+    cv_irel rel = { .sym = what & 31 };
     cv_osec *osec = cv_l_osec(&world->link, Q);
     const cv_check_scan_relocs seen = seen_of(&world->link);
     cv_symbol_fixes symbols = { 0 };
     cv_fix fix, again;
+    cv_rel_cur cur;
     bool known;
 
     if (rel.sym >= CV_COUNT(SYMBOLS)) {
         any_field(world);
         return;
     }
-    rel.type = type_of(world);
+    rel.type = type_of(world) & INT32_MAX;
     rel.off = fz_edge(&world->ops, PATCHED);
     rel.addend = (int64_t)(what & 32 ? fz_u64(&world->ops) : fz_u8(&world->ops));
     if (what & 64) {
@@ -289,17 +290,19 @@ static void step(relocate_world *world)
     }
     /* The examination lets through what lies inside of the section that it patches. */
     if (rel.off >= PATCHED || cv_reloc_of(rel.type)->bytes > PATCHED - rel.off ||
-        !cv_l_add_rel(&world->link, Q, &rel))
+        !cv_l_add_run(&world->link, Q, world->target) || !cv_l_add_rel(&world->link, &rel))
         return;
+    cur = cv_out_rels(osec);
+    FZ_CHECK(cv_rel_next(world->link.out, &cur), "the last one");
     if (!cv_symbol_fixes_reserve(&world->fuzz->ctx.mem, &symbols, CV_KNOWN_SYMBOLS))
         return;
     symbols.count = CV_KNOWN_SYMBOLS;
-    known = cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &symbols, &fix);
+    known = cv_link_fix(&seen, &cur, osec, &symbols, &fix);
     fz_note(world->fuzz, known);
     if (known) {
         check_fix(world, &rel, &fix);
         check_apply(world, &fix, rel.off);
-        FZ_CHECK(cv_link_fix(&seen, cv_l_irel(&world->link, osec->rels), osec, &symbols, &again) &&
+        FZ_CHECK(cv_link_fix(&seen, &cur, osec, &symbols, &again) &&
                      again.count == fix.count && again.keep == fix.keep,
                  "asked twice, the second time of a symbol that is remembered");
     }
@@ -324,9 +327,9 @@ static void decide(relocate_world *world)
     fz_note(world->fuzz, (uint64_t)status);
     FZ_CHECK(status == CUVET_OK || status == CUVET_E_REFUSED, "decided or refused");
     FZ_CHECK(status == CUVET_OK || world->fuzz->ctx.n_errors > errors, "a refusal is reported");
-    for (cv_id rel = cv_l_osec(&world->link, Q)->rels; rel != CV_NONE && status == CUVET_OK;
-         rel = cv_l_irel(&world->link, rel)->next)
-        kept += cv_l_fixup(&world->link, rel)->keep;
+    for (cv_rel_cur cur = cv_out_rels(cv_l_osec(&world->link, Q));
+         status == CUVET_OK && cv_rel_next(world->link.out, &cur);)
+        kept += cv_l_fixup(&world->link, cur.id)->keep;
     FZ_CHECK(kept == (status == CUVET_OK ? cv_l_fixed(&world->link, Q)->n_kept : 0), "what stays is counted");
     FZ_CHECK(status != CUVET_E_INTERNAL, "the checker agrees");
 }

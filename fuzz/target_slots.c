@@ -27,8 +27,8 @@ static unsigned count_written(const cv_link *link, cv_id bank)
 
         if (osec->group != CV_G_REL || osec->target != bank)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-            FZ_CHECK(cv_l_irel(link, rel)->off == cv_l_osym(link, cv_l_irel(link, rel)->osym)->slot,
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(link->out, &cur);) {
+            FZ_CHECK(cur.rel->off == cv_l_osym(link, cv_rel_osym(link->out, &cur))->slot,
                      "the slot of its symbol");
             count++;
         }

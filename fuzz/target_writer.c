@@ -67,16 +67,15 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
         if (osec->group != CV_G_REL || osec->is_resolved || osec->dead)
             continue;
         body = cv_cubin_body(cubin, osec->index);
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next) {
-            const cv_irel *irel = cv_l_irel(link, rel);
-            cv_id osym = cv_l_fixup(link, rel)->osym;
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(link->out, &cur);) {
+            cv_id osym = cv_l_fixup(link, cur.id)->osym;
             cv_elf_reloc got;
 
-            if (!cv_l_fixup(link, rel)->keep)
+            if (!cv_l_fixup(link, cur.id)->keep)
                 continue;
             FZ_CHECK(osym != CV_NONE, "against something");
             cv_elf_read_reloc(body, false, rela, count++, &got);
-            FZ_CHECK(got.off == irel->off && got.off < patched_size(link, osec), "inside of what it patches");
+            FZ_CHECK(got.off == cur.rel->off && got.off < patched_size(link, osec), "inside of what it patches");
             FZ_CHECK(got.sym == cv_l_osym(link, osym)->index && got.sym < cubin->n_syms && got.sym,
                      "against its symbol");
         }

@@ -212,6 +212,8 @@ void cv_link_end(cv_link *link)
     cv_osecs_free(mem, &link->out->osec);
     cv_osyms_free(mem, &link->out->osym);
     cv_irels_free(mem, &link->out->irel);
+    cv_rel_runs_free(mem, &link->out->run);
+    cv_u32s_free(mem, &link->out->rel_osym);
     cv_lparts_free(mem, &link->out->part);
     cv_name_uses_free(mem, &link->out->sh_names);
     cv_name_uses_free(mem, &link->out->str_names);

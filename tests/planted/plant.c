@@ -88,7 +88,7 @@ static bool value_shifted(cv_link *link)
         const cv_fixup *fixup = cv_fixups_get(&link->fixups->fixup, i);
         const cv_irel *rel = cv_irels_get(&link->out->irel, i);
 
-        if (fixup->n_fields && rel->sym != CV_NONE && cv_l_is_constant(cv_l_isym(link, rel->sym)) &&
+        if (fixup->n_fields && cv_l_is_constant(cv_l_isym(link, rel->sym)) &&
             cv_l_isym(link, rel->sym)->sec != CV_NONE &&
             role_of(link, cv_l_isym(link, rel->sym)->sec) == CV_ROLE_CONSTANT) {
             cv_fields_at(&link->fixups->field, fixup->field)->value += 4;
@@ -137,9 +137,8 @@ static bool relocation_lost(cv_link *link)
     {
         cv_fixed *fixed = cv_fixeds_at(&link->fixups->fixed, i);
 
-        for (cv_id rel = cv_l_osec(link, i)->rels; fixed->n_kept && rel != CV_NONE;
-             rel = cv_l_irel(link, rel)->next) {
-            cv_fixup *fixup = cv_fixups_at(&link->fixups->fixup, rel);
+        for (cv_rel_cur cur = cv_out_rels(cv_l_osec(link, i)); fixed->n_kept && cv_rel_next(link->out, &cur);) {
+            cv_fixup *fixup = cv_fixups_at(&link->fixups->fixup, cur.id);
 
             if (fixup->keep) {
                 fixup->keep = false;

@@ -120,14 +120,18 @@ static bool slots_turned(cv_link *link)
     slot = cv_l_osym(link, first)->slot;
     cv_l_osym(link, first)->slot = cv_l_osym(link, second)->slot;
     cv_l_osym(link, second)->slot = slot;
-    EACH(i, &link->out->irel)
+    EACH(k, &link->out->run)
     {
-        cv_irel *rel = cv_irels_at(&link->out->irel, i);
+        const cv_rel_run *run = cv_rel_runs_get(&link->out->run, k);
 
-        if (rel->target != CV_NONE || (rel->osym != first && rel->osym != second))
-            continue;
-        rel->osym = rel->osym == first ? second : first;
-        rel->sym = cv_l_osym(link, rel->osym)->src;
+        for (cv_id i = 0; run->target == CV_NONE && i < run->count; i++) {
+            cv_id *osym = cv_u32s_at(&link->out->rel_osym, (uint64_t)run->osym + i);
+
+            if (*osym == first || *osym == second) {
+                *osym = *osym == first ? second : first;
+                cv_irels_at(&link->out->irel, (uint64_t)run->first + i)->sym = cv_l_osym(link, *osym)->src;
+            }
+        }
     }
     return true;
 }

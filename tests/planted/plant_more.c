@@ -310,7 +310,7 @@ static bool place_moved(cv_link *link, uint64_t by)
     {
         cv_irel *rel = cv_irels_at(&link->out->irel, i);
 
-        if (!rel->gone && rel->target != CV_NONE && rel->off >= 32) {
+        if (!rel->gone && cv_out_run_of(link->out, (cv_id)i)->target != CV_NONE && rel->off >= 32) {
             rel->off -= by;
             return true;
         }

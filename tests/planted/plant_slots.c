@@ -10,11 +10,9 @@ static unsigned kind_of(unsigned type)
                                                                       : 0;
 }
 
-static unsigned kind_of_row(cv_link *link, cv_id rel)
+static unsigned kind_of_row(cv_link *link, const cv_irel *rel)
 {
-    cv_id sym = cv_l_irel(link, rel)->sym;
-
-    return sym == CV_NONE ? 0 : kind_of(cv_l_type(cv_l_isym(link, sym)));
+    return kind_of(cv_l_type(cv_l_isym(link, rel->sym)));
 }
 
 /* Kinds that the code of a function names itself. */
@@ -29,8 +27,8 @@ static unsigned own_kinds(cv_link *link, cv_id fn)
         if (osec->group != CV_G_REL || cv_l_osec(link, osec->target)->group != CV_G_CODE ||
             cv_l_osec(link, osec->target)->fn != fn)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
-            kinds |= kind_of_row(link, rel);
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(link->out, &cur);)
+            kinds |= kind_of_row(link, cur.rel);
     }
     return kinds;
 }
@@ -38,19 +36,13 @@ static unsigned own_kinds(cv_link *link, cv_id fn)
 /* Rows of slots of these kinds leave their table, no more than 'most'. How many were there? */
 static unsigned drop(cv_link *link, cv_osec *table, unsigned kinds, unsigned most)
 {
-    cv_id *next = &table->rels;
     unsigned dropped = 0;
 
-    while (*next != CV_NONE && dropped < most) {
-        cv_irel *rel = cv_irels_at(&link->out->irel, *next);
-
-        if (rel->target == CV_NONE && (kind_of_row(link, *next) & kinds) != 0) {
-            *next = rel->next;
+    for (cv_rel_cur cur = cv_out_rels(table); dropped < most && cv_rel_next(link->out, &cur);)
+        if (cur.target == CV_NONE && (kind_of_row(link, cur.rel) & kinds) != 0) {
+            cv_irels_at(&link->out->irel, cur.id)->gone = link->out->any_gone = true;
             dropped++;
-        } else {
-            next = &rel->next;
         }
-    }
     return dropped;
 }
 
@@ -59,7 +51,8 @@ static cv_id kernel_of(cv_link *link, const cv_osec *table)
 {
     const cv_osec *bank;
 
-    if (table->group != CV_G_REL || table->rels == CV_NONE || cv_l_irel(link, table->rels)->target != CV_NONE)
+    if (table->group != CV_G_REL || table->rels == CV_NONE ||
+        cv_rel_runs_get(&link->out->run, table->rels)->target != CV_NONE)
         return CV_NONE;
     bank = cv_l_osec(link, table->target);
     return bank->infosec == CV_NONE ? CV_NONE : cv_l_osec(link, bank->infosec)->fn;
@@ -107,8 +100,8 @@ bool plant_slot_unwritten(cv_link *link, uint64_t unused)
 
         if (kernel_of(link, table) == CV_NONE)
             continue;
-        for (cv_id rel = table->rels; rel != CV_NONE; rel = cv_l_irel(link, rel)->next)
-            textures += kind_of_row(link, rel) == kind_of(CV_STT_CUDA_TEXTURE);
+        for (cv_rel_cur cur = cv_out_rels(table); cv_rel_next(link->out, &cur);)
+            textures += kind_of_row(link, cur.rel) == kind_of(CV_STT_CUDA_TEXTURE);
         if (textures > 1 && drop(link, table, kind_of(CV_STT_CUDA_TEXTURE), 1) != 0)
             return true;
     }

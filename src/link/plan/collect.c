@@ -521,12 +521,20 @@ static bool relocations_hold(const cv_check_collect *view, const cv_osec *osec)
         return true;
     if (osec->target >= view->out->osec.count)
         return false;
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-        const cv_irel *irel = cv_l_irel(view, rel);
+    for (cv_id id = osec->rels; id != CV_NONE; id = cv_rel_runs_get(&view->out->run, id)->before) {
+        const cv_rel_run *run = cv_rel_runs_get(&view->out->run, id);
+        const cv_isec *isec;
 
-        if (irel->sym >= view->inputs->isym.count || irel->target >= view->inputs->isec.count ||
-            cv_l_became(view, irel->target)->out != osec->target)
+        if (run->target >= view->inputs->isec.count ||
+            cv_l_became(view, run->target)->out != osec->target ||
+            cv_sat_add(run->first, run->count) > view->out->irel.count ||
+            (run->before != CV_NONE && run->before >= id))
             return false;
+        isec = cv_l_isec(view, run->target);
+        for (cv_id i = run->first; i < run->first + run->count; i++)
+            if (cv_l_irel(view, i)->sym - cv_l_obj(view, isec->obj)->first_sym >=
+                cv_l_obj(view, isec->obj)->n_sym)
+                return false;
     }
     return true;
 }

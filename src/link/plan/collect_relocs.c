@@ -124,15 +124,10 @@ static bool is_in_twice(const cv_view_collect *view, const scan_table *table, ui
     return off - last->key < cv_l_isym(view, (cv_id)last->index)->size;
 }
 
-static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv_id out, uint64_t index)
+static cuvet_status add(const cv_view_collect *view, const scan_table *table, uint64_t index)
 {
     cv_elf_reloc reloc = entry(table, index);
-    cv_irel rel = { .off = cv_sat_add(reloc.off, table->base),
-                    .addend = reloc.addend,
-                    .type = reloc.type,
-                    .sym = table->obj->first_sym + reloc.sym,
-                    .osym = CV_NONE,
-                    .target = table->target_id };
+    cv_irel rel = cv_rel_of(&reloc, table->base, table->obj->first_sym + reloc.sym);
     cv_id fn;
 
     if (CV_NEVER(reloc.sym >= table->obj->n_sym)) /* examined */
@@ -142,7 +137,7 @@ static cuvet_status add(const cv_view_collect *view, const scan_table *table, cv
     fn = table->data ? cv_l_fn_of(view, rel.sym) : CV_NONE;
     if (fn != CV_NONE)
         *cv_u8s_at(&view->uses->by_data, fn) = !cv_l_fn(view, fn)->kernel;
-    return cv_l_add_rel(view, out, &rel) ? CUVET_OK : cv_l_nomem(view);
+    return cv_l_add_rel(view, &rel) ? CUVET_OK : cv_l_nomem(view);
 }
 
 static bool is_data(cv_group group)
@@ -152,7 +147,7 @@ static bool is_data(cv_group group)
 
 bool cv_collect_room(const cv_view_collect *view)
 {
-    uint64_t count = 0, here;
+    uint64_t count = 0, tables = 0, here;
     const cv_code *code;
 
     for (cv_id i = 0; i < view->inputs->isec.count; i++) {
@@ -171,8 +166,10 @@ bool cv_collect_room(const cv_view_collect *view)
         if (rela && here != 0 && code->lost && code->owner != CV_NONE)
             cv_l_fn_out(view, code->owner)->sheds = true;
         count += here;
+        tables++;
     }
-    return cv_irels_room(&view->ctx->mem, &view->out->irel, count);
+    return cv_irels_room(&view->ctx->mem, &view->out->irel, count) &&
+           cv_rel_runs_room(&view->ctx->mem, &view->out->run, tables);
 }
 
 cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
@@ -215,8 +212,10 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
     table.base = cv_l_became(view, table.target_id)->base;
     table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
     st = find_twice(view, &table);
+    if (st == CUVET_OK && !cv_l_add_run(view, out, table.target_id))
+        st = cv_l_nomem(view);
     for (uint64_t i = 0; i < table.count && st == CUVET_OK; i++)
-        st = add(view, &table, out, i);
+        st = add(view, &table, i);
     cv_keys_free(&view->ctx->mem, &table.twice);
     return st;
 }

@@ -46,12 +46,11 @@ static void check_records(const cv_view_dangling *view)
 
 static void check_relocations(const cv_view_dangling *view, const cv_osec *osec)
 {
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-        const cv_irel *irel = cv_l_irel(view, rel);
-        const cv_fixup *fixup = cv_l_fixup(view, rel);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         if (fixup->keep && is_gone(view, fixup->osym))
-            cv_link_say(view, irel->sym, CV_R_LINK_REFERENCE, cv_l_isym(view, irel->sym)->index, 0);
+            cv_link_say(view, cur.rel->sym, CV_R_LINK_REFERENCE, cv_l_isym(view, cur.rel->sym)->index, 0);
     }
 }
 

@@ -103,6 +103,15 @@ static cuvet_status read_frames(debug_framer *framer)
     return st == CUVET_OK ? cv_out_rels_of(view->ctx, view->out, framer->sec, &framer->rels) : st;
 }
 
+static cuvet_status refuse(const debug_framer *framer, cv_id rel)
+{
+    cv_id target = cv_out_run_of(framer->view->out, rel)->target;
+
+    return cv_link_refuse_section(framer->view, target, CV_R_LINK_FRAMES,
+                                  cv_l_irel(framer->view, rel)->off -
+                                      cv_l_became(framer->view, target)->base);
+}
+
 /* The function that an entry describes: it is named where its code begins and where that is measured, and
  * nothing else is but the common part, to which the pointer is written here. The relocations are those from
  * *r on. */
@@ -123,8 +132,7 @@ static cuvet_status read_function(debug_framer *framer, uint64_t index, uint64_t
             (frame->fn != CV_NONE && frame->fn != cv_l_fn_of(framer->view, sym->id)) ||
             (rel->off != piece->at + CV_FRAME_CODE && rel->off != piece->at + CV_FRAME_CODE_SIZE) ||
             cv_reloc_of(rel->type)->bytes > CV_FRAME_WORD)
-            return cv_link_refuse_section(framer->view, rel->target, CV_R_LINK_FRAMES,
-                                          rel->off - cv_l_became(view, rel->target)->base);
+            return refuse(framer, (cv_id)cv_keys_at(&framer->rels, *row)->index);
         frame->fn = cv_l_fn_of(framer->view, sym->id);
     }
     return CUVET_OK;
@@ -225,7 +233,7 @@ cuvet_status cv_stage_debug_frames(const cv_view_debug_frames *view)
         st = settle(&framer) ? CUVET_OK : cv_l_nomem(view);
     if (st == CUVET_OK) {
         write_frames(&framer);
-        cv_out_move_rels(view->out, framer.sec, &framer.rels, &framer.place);
+        cv_out_move_rels(view->out, &framer.rels, &framer.place);
     }
     if (st == CUVET_OK && cv_l_osec(view, framer.sec)->bytes.failed)
         st = cv_l_nomem(view);

@@ -165,7 +165,7 @@ static cuvet_status choose(debug_liner *liner)
             const cv_irel *rel = cv_l_irel(view, (cv_id)cv_keys_at(&liner->rels, at)->index);
             const cv_isym *sym = cv_l_isym(view, cv_l_definition(view, rel->sym));
 
-            liner->at = rel->target;
+            liner->at = (cv_id)cv_keys_at(&liner->rels, at)->index;
             if (!is_place(rows, piece, rel) ||
                 cv_sat_add(rel->off, cv_reloc_of(rel->type)->bytes) > piece->end)
                 return CUVET_END;
@@ -261,22 +261,28 @@ static cuvet_status write_lines(debug_liner *liner)
 static cuvet_status sort_relocations(debug_liner *liner)
 {
     const cv_view_debug_lines *view = liner->view;
-    cv_id osec = CV_ARRAY_GET(cv_l_osec(view, liner->sec)->rel, 1), *next;
+    cv_id osec = CV_ARRAY_GET(cv_l_osec(view, liner->sec)->rel, 1), target = CV_NONE;
 
     if (osec == CV_NONE)
         return CUVET_OK;
     cv_keys_clear(&liner->rels);
-    for (cv_id rel = cv_l_osec(view, osec)->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
-        if (!cv_keys_push(&view->ctx->mem, &liner->rels,
-                          (cv_key){ .key = cv_l_irel(view, rel)->off, .index = rel }))
+    for (cv_rel_cur cur = cv_out_rels(cv_l_osec(view, osec)); cv_rel_next(view->out, &cur);)
+        if (!cv_keys_push(&view->ctx->mem, &liner->rels, (cv_key){ .key = cur.rel->off, .index = cur.id }))
             return cv_l_nomem(view);
     cv_keys_sort(&liner->rels);
-    next = &cv_l_osec(view, osec)->rels;
-    for (uint64_t i = 0; i < liner->rels.count; i++) {
-        *next = (cv_id)cv_keys_at(&liner->rels, i)->index;
-        next = &cv_l_irel(view, *next)->next;
+    view->out->any_gone = true; /* they are written anew, in runs of what they lie in */
+    cv_l_osec(view, osec)->rels = CV_NONE;
+    for (uint64_t i = liner->rels.count; i-- > 0;) {
+        cv_id id = (cv_id)cv_keys_at(&liner->rels, i)->index;
+        cv_irel rel = *cv_l_irel(view, id);
+        cv_id from = cv_out_run_of(view->out, id)->target;
+
+        if ((from != target || i == liner->rels.count - 1) && !cv_l_add_run(view, osec, from))
+            return cv_l_nomem(view);
+        target = from;
+        if (!cv_l_add_rel(view, &rel))
+            return cv_l_nomem(view);
     }
-    *next = CV_NONE;
     return CUVET_OK;
 }
 
@@ -292,11 +298,11 @@ static cuvet_status link_lines(const cv_view_debug_lines *view, cv_id sec, bool 
     if (st == CUVET_OK && liner.all.count) {
         st = write_lines(&liner);
         if (st == CUVET_OK)
-            cv_out_move_rels(view->out, sec, &liner.rels, &liner.place);
+            cv_out_move_rels(view->out, &liner.rels, &liner.place);
         if (st == CUVET_OK)
             st = sort_relocations(&liner);
     } else if (st == CUVET_END) {
-        cv_link_say_section(view, liner.at, CV_R_LINK_LINES, 0);
+        cv_link_say_section(view, cv_out_run_of(view->out, liner.at)->target, CV_R_LINK_LINES, 0);
         st = CUVET_OK;
         cv_pieces_clear(&liner.place); /* nothing moved */
     }
@@ -313,8 +319,8 @@ static void move_references(const cv_view_debug_lines *view, cv_id sec, const cv
     for (cv_id osec = 0; osec < view->out->osec.count; osec++) {
         if (cv_l_osec(view, osec)->group != CV_G_REL)
             continue;
-        for (cv_id rel = cv_l_osec(view, osec)->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-            cv_irel *irel = cv_l_irel(view, rel);
+        for (cv_rel_cur cur = cv_out_rels(cv_l_osec(view, osec)); cv_rel_next(view->out, &cur);) {
+            cv_irel *irel = cv_l_irel(view, cur.id);
             const cv_isym *sym = irel->sym == CV_NONE ? NULL : cv_l_isym(view, irel->sym);
             uint64_t old;
             const cv_piece *piece;
@@ -368,11 +374,12 @@ bool cv_stage_debug_lines_holds(const cv_check_debug_lines *view)
             pos = cv_sat_add(pos, cv_sat_add(4, cv_u32_at(span, pos)));
         if (pos != span.len || (sec != CV_NONE && span.len != cv_l_osec(view, sec)->size))
             return false;
-        for (cv_id rel = osec == CV_NONE ? CV_NONE : cv_l_osec(view, osec)->rels; rel != CV_NONE;
-             rel = cv_l_irel(view, rel)->next) {
-            if (cv_l_irel(view, rel)->off < last || cv_l_irel(view, rel)->off >= span.len)
+        if (osec == CV_NONE)
+            continue;
+        for (cv_rel_cur cur = cv_out_rels(cv_l_osec(view, osec)); cv_rel_next(view->out, &cur);) {
+            if (cur.rel->off < last || cur.rel->off >= span.len)
                 return false;
-            last = cv_l_irel(view, rel)->off;
+            last = cur.rel->off;
         }
     }
     return true;

@@ -427,18 +427,19 @@ static bool is_recorded(const relocate_job *job)
 }
 
 /* One that the link made. */
-static void keep_made(relocate_job *job)
+static void keep_made(relocate_job *job, cv_id out)
 {
-    cv_id out = job->rel->osym != CV_NONE ? job->rel->osym : cv_l_out_of(job->view, job->sym->id);
-
+    if (out == CV_NONE)
+        out = cv_l_out_of(job->view, job->sym->id);
     job->fix->dead = cv_link_is_dead(job->view, out == CV_NONE ? NULL : cv_l_osym(job->view, out));
     job->fix->keep = !job->fix->dead;
     job->fix->type = final_type(job);
 }
 
-bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv_osec *osec,
+bool cv_link_fix(const cv_check_scan_relocs *view, const cv_rel_cur *cur, const cv_osec *osec,
                  cv_symbol_fixes *known, cv_fix *fix)
 {
+    const cv_irel *irel = cur->rel;
     relocate_job job = { .view = view,
                          .rel = irel,
                          .facts = cv_reloc_of(irel->type),
@@ -449,8 +450,8 @@ bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *irel, const cv
     bool decided;
 
     *fix = (cv_fix){ .type = irel->type };
-    if (irel->target == CV_NONE) {
-        keep_made(&job);
+    if (cur->target == CV_NONE) {
+        keep_made(&job, cv_rel_osym(view->out, cur));
         return true;
     }
     if (job.target->group == CV_G_CODE && !cv_l_fn_calls(view, job.target->fn)->live)

@@ -8,9 +8,10 @@ cuvet_status cv_out_rels_of(cv_ctx *ctx, const cv_part_out *out, cv_id sec, cv_k
     for (int rela = 0; rela < 2; rela++) {
         cv_id osec = CV_ARRAY_GET(cv_l_osec_get(out, sec)->rel, rela);
 
-        for (cv_id rel = osec == CV_NONE ? CV_NONE : cv_l_osec_get(out, osec)->rels; rel != CV_NONE && ok;
-             rel = cv_l_irel_get(out, rel)->next)
-            ok = cv_keys_push(&ctx->mem, rels, (cv_key){ .key = cv_l_irel_get(out, rel)->off, .index = rel });
+        if (osec == CV_NONE)
+            continue;
+        for (cv_rel_cur cur = cv_out_rels(cv_l_osec_get(out, osec)); ok && cv_rel_next(out, &cur);)
+            ok = cv_keys_push(&ctx->mem, rels, (cv_key){ .key = cur.rel->off, .index = cur.id });
     }
     cv_keys_sort(rels);
     return ok ? CUVET_OK : cv_in_nomem(ctx);
@@ -31,27 +32,7 @@ const cv_piece *cv_piece_of(const cv_pieces *pieces, uint64_t off)
     return cv_pieces_get(pieces, low);
 }
 
-static void unlink_gone(cv_part_out *out, cv_osec *osec)
-{
-    cv_id last = CV_NONE, next;
-
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = next) {
-        next = cv_l_irel_at(out, rel)->next;
-        if (cv_l_irel_at(out, rel)->gone)
-            continue;
-        if (last == CV_NONE)
-            osec->rels = rel;
-        else
-            cv_l_irel_at(out, last)->next = rel;
-        last = rel;
-    }
-    if (last == CV_NONE)
-        osec->rels = CV_NONE;
-    else
-        cv_l_irel_at(out, last)->next = CV_NONE;
-}
-
-void cv_out_move_rels(cv_part_out *out, cv_id sec, const cv_keys *rels, const cv_pieces *pieces)
+void cv_out_move_rels(cv_part_out *out, const cv_keys *rels, const cv_pieces *pieces)
 {
     for (uint64_t k = 0; k < rels->count; k++) {
         cv_irel *rel = cv_l_irel_at(out, (cv_id)cv_keys_get(rels, k)->index);
@@ -62,7 +43,4 @@ void cv_out_move_rels(cv_part_out *out, cv_id sec, const cv_keys *rels, const cv
         if (!rel->gone)
             rel->off = piece->to + (rel->off - piece->at);
     }
-    for (int rela = 0; rela < 2; rela++)
-        if (CV_ARRAY_GET(cv_l_osec_at(out, sec)->rel, rela) != CV_NONE)
-            unlink_gone(out, cv_l_osec_at(out, CV_ARRAY_GET(cv_l_osec_at(out, sec)->rel, rela)));
 }

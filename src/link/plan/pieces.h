@@ -17,7 +17,7 @@ CV_VEC(cv_pieces, cv_piece);
 CV_MUST cuvet_status cv_out_rels_of(cv_ctx *ctx, const cv_part_out *out, cv_id sec, cv_keys *rels);
 /* Relocations follow their piece; those of a piece that is gone, and those marked so before, go. 'rels' as
  * from cv_out_rels_of; pieces ascend and cover the section. */
-void cv_out_move_rels(cv_part_out *out, cv_id sec, const cv_keys *rels, const cv_pieces *pieces);
+void cv_out_move_rels(cv_part_out *out, const cv_keys *rels, const cv_pieces *pieces);
 /* The piece that an offset lies in; pieces as above, at least one. */
 const cv_piece *cv_piece_of(const cv_pieces *pieces, uint64_t off);
 

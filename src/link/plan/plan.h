@@ -54,19 +54,25 @@ typedef struct cv_field {
 
 CV_VEC(cv_fields, cv_field);
 
-/* A relocation, or one that the link adds. */
+/* A relocation, or one that the link adds. There are more of them than of anything else. */
 typedef struct cv_irel {
     uint64_t off; /* in the output section */
     int64_t addend;
-    uint32_t type;
-    cv_id sym;    /* of the input; CV_NONE with osym set */
-    cv_id osym;   /* overrides what the symbol became */
-    cv_id target; /* input section it lies in; CV_NONE: added */
-    cv_id next;   /* read before this one */
-    bool gone;
+    uint32_t type : 31, gone : 1; /* see cv_rel_of() */
+    cv_id sym;                    /* of the input */
 } cv_irel;
 
 CV_VEC(cv_irels, cv_irel);
+
+/* Relocations of a section that were read from one table, or that the link added, one behind the other. */
+typedef struct cv_rel_run {
+    cv_id first, count;
+    cv_id target; /* input section that they lie in; CV_NONE: added */
+    cv_id osym;   /* CV_NONE, or the first of as many elements of rel_osym */
+    cv_id before; /* the run of the section that was read before this one */
+} cv_rel_run;
+
+CV_VEC(cv_rel_runs, cv_rel_run);
 
 /* What becomes of it. */
 typedef struct cv_fixup {
@@ -114,7 +120,7 @@ typedef struct cv_osec {
     cv_id first_part, last_part;
     cv_id own_first; /* per-function sections of code: a list through own_next */
     cv_id own_next;
-    cv_id rels;       /* head of the list */
+    cv_id rels;       /* its last run */
     cv_builder bytes; /* made by the link; otherwise the parts */
     bool param;       /* bank of parameters, from sm_100 on */
     bool dead, pre, extern_array, is_resolved, info_listed;
@@ -219,7 +225,9 @@ struct cv_part_out {
     cv_osecs osec;
     cv_osyms osym;
     cv_irels irel;
-    bool any_gone; /* some relocation went with what it patched */
+    cv_rel_runs run; /* of relocations: their numbers ascend */
+    cv_u32s rel_osym; /* of runs that have some: symbols of the output that stand for what the symbols became */
+    bool any_gone;    /* some relocation went with what it patched */
     cv_lparts part;
     cv_name_uses sh_names, str_names; /* in the order of the output, each name once for each function */
     cv_u32s locals, globals;          /* osyms */
@@ -290,18 +298,88 @@ CV_LINK_ELEMENT(fixups, cv_fixed, fixed, cv_fixeds, fixed);
 /* Of a symbol of an input: the symbol that it became. */
 #define cv_l_out_of(view_, isym) (*cv_u32s_get(&(view_)->out->became_sym, (isym)))
 
-/* A relocation more. False: no memory. */
-static inline CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, cv_id osec, const cv_irel *rel)
+/* Numbers that are no type stay such numbers. */
+static inline cv_irel cv_rel_of(const cv_elf_reloc *reloc, uint64_t base, cv_id sym)
 {
-    cv_osec *out_sec = cv_l_osec_at(out, osec);
-    cv_id id = (cv_id)out->irel.count;
+    return (cv_irel){ .off = cv_sat_add(reloc->off, base),
+                      .addend = reloc->addend,
+                      .type = cv_min(reloc->type, INT32_MAX) & INT32_MAX,
+                      .sym = sym };
+}
 
-    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, *rel))
+/* A run without relocations yet, behind those that the section has. False: no memory. */
+static inline CV_MUST bool cv_out_add_run(cv_ctx *ctx, cv_part_out *out, cv_id osec, cv_id target)
+{
+    const cv_rel_run run = { .first = (cv_id)out->irel.count,
+                             .target = target,
+                             .osym = CV_NONE,
+                             .before = cv_l_osec_at(out, osec)->rels };
+
+    if (out->run.count >= CV_NONE || !cv_rel_runs_push(&ctx->mem, &out->run, run))
         return false;
-    cv_l_irel_at(out, id)->next = out_sec->rels;
-    out_sec->rels = id;
+    cv_l_osec_at(out, osec)->rels = (cv_id)(out->run.count - 1);
     return true;
 }
+
+/* A relocation more, in the run that was added last. False: no memory. */
+static inline CV_MUST bool cv_out_add_rel(cv_ctx *ctx, cv_part_out *out, const cv_irel *rel)
+{
+    if (out->irel.count >= CV_NONE || !cv_irels_push(&ctx->mem, &out->irel, *rel))
+        return false;
+    cv_rel_runs_at(&out->run, out->run.count - 1)->count++;
+    return true;
+}
+
+/* The relocations of a section, the one that was read last first; those that are gone are passed over. */
+typedef struct cv_rel_cur {
+    const cv_irel *rel;
+    cv_id id;     /* of rel */
+    cv_id target; /* of its run, see there */
+    cv_id first;  /* of its run */
+    cv_id run, before;
+} cv_rel_cur;
+
+static inline cv_rel_cur cv_out_rels(const cv_osec *osec)
+{
+    return (cv_rel_cur){ .run = CV_NONE, .before = osec->rels };
+}
+
+static inline CV_MUST bool cv_rel_next(const cv_part_out *out, cv_rel_cur *cur)
+{
+    do {
+        while (cur->id == cur->first) {
+            const cv_rel_run *run;
+
+            if (cur->before == CV_NONE)
+                return false;
+            run = cv_rel_runs_get(&out->run, cur->before);
+            cur->run = cur->before;
+            cur->before = run->before;
+            cur->target = run->target;
+            cur->first = run->first;
+            cur->id = run->first + run->count;
+        }
+        cur->id--;
+        cur->rel = cv_irels_get(&out->irel, cur->id);
+    } while (cur->rel->gone);
+    return true;
+}
+
+/* The symbol of the output that stands for what the symbol of a relocation became; CV_NONE: none does. */
+static inline cv_id cv_rel_osym(const cv_part_out *out, const cv_rel_cur *cur)
+{
+    cv_id osym = cv_rel_runs_get(&out->run, cur->run)->osym;
+
+    return osym == CV_NONE ? CV_NONE : *cv_u32s_get(&out->rel_osym, (uint64_t)osym + (cur->id - cur->first));
+}
+
+/* reloc_runs.c. False: no memory. */
+/* From now on this one does. */
+CV_MUST bool cv_out_set_rel_osym(cv_ctx *ctx, cv_part_out *out, cv_id run, cv_id id, cv_id osym);
+/* A relocation more with such a symbol, in a run that has no others. */
+CV_MUST bool cv_out_add_rel_of(cv_ctx *ctx, cv_part_out *out, const cv_irel *rel, cv_id osym);
+/* The run that a relocation is in. */
+const cv_rel_run *cv_out_run_of(const cv_part_out *out, cv_id id);
 
 /* output.c. False, or CV_NONE: no memory. */
 /* Names of the output. */
@@ -347,7 +425,8 @@ CV_MUST cv_id cv_out_find_osec(const cv_part_names *names, const cv_part_out *ou
 #define cv_l_new_osec(view_, section)                                                                        \
     cv_out_new_osec((view_)->ctx, (view_)->options, (view_)->names, (view_)->out, (section))
 #define cv_l_add_part(view_, ...)   cv_out_add_part((view_)->ctx, (view_)->out, __VA_ARGS__)
-#define cv_l_add_rel(view_, ...)    cv_out_add_rel((view_)->ctx, (view_)->out, __VA_ARGS__)
+#define cv_l_add_run(view_, ...)    cv_out_add_run((view_)->ctx, (view_)->out, __VA_ARGS__)
+#define cv_l_add_rel(view_, rel)    cv_out_add_rel((view_)->ctx, (view_)->out, (rel))
 #define cv_l_find_osec(view_, name) cv_out_find_osec((view_)->names, (view_)->out, (name))
 /* Pieces of a section: in order, inside, not over each other. */
 CV_MUST bool cv_out_parts_hold(const cv_part_inputs *inputs, const cv_part_out *out);

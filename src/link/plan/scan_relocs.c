@@ -7,10 +7,11 @@
 #include "link/plan/reloc_table.h"
 
 /* What was found out: its fields, or its final form. */
-static bool keep_fix(const cv_view_scan_relocs *view, const cv_irel *rel, cv_fixup *fixup, cv_id osym,
+static bool keep_fix(const cv_view_scan_relocs *view, const cv_rel_cur *cur, cv_fixup *fixup, cv_id osym,
                      const cv_fix *fix)
 {
     cv_fields *fields = &view->fixups->field;
+    const cv_irel *rel = cur->rel;
 
     *fixup = (cv_fixup){ .addend = rel->addend,
                          .type = rel->type,
@@ -22,7 +23,7 @@ static bool keep_fix(const cv_view_scan_relocs *view, const cv_irel *rel, cv_fix
         fixup->type = fix->type;
         fixup->addend = (int64_t)cv_wrap_add((uint64_t)rel->addend, fix->addend);
     }
-    if (rel->target == CV_NONE) /* the link made it: nothing is written */
+    if (cur->target == CV_NONE) /* the link made it: nothing is written */
         return true;
     for (unsigned i = 0; i < fix->count; i++)
         if (fields->count >= CV_NONE || !cv_fields_push(&view->ctx->mem, fields, CV_ARRAY_GET(fix->field, i)))
@@ -32,25 +33,27 @@ static bool keep_fix(const cv_view_scan_relocs *view, const cv_irel *rel, cv_fix
 }
 
 /* A value that does not fit: nobody would get what was meant. */
-static bool overflows(const cv_view_scan_relocs *view, const cv_irel *rel, const cv_fix *fix)
+static bool overflows(const cv_view_scan_relocs *view, const cv_rel_cur *cur, const cv_fix *fix)
 {
     const cv_isec *target;
     uint64_t base;
 
-    if (fix->count == 0 || fix->given_up || rel->target == CV_NONE)
+    if (fix->count == 0 || fix->given_up || cur->target == CV_NONE)
         return false;
-    target = cv_l_isec(view, rel->target);
-    base = cv_l_became(view, rel->target)->base;
-    return rel->off < base || !cv_link_fits(fix, cv_l_body(view, target), rel->off - base);
+    target = cv_l_isec(view, cur->target);
+    base = cv_l_became(view, cur->target)->base;
+    return cur->rel->off < base || !cv_link_fits(fix, cv_l_body(view, target), cur->rel->off - base);
 }
 
 /* A slot that is given up; a slot and an addend that lead behind the slots: so the code has it, and so the
  * reference links it. */
-static void tell_slot(const cv_view_scan_relocs *view, const cv_irel *rel, const cv_fix *fix)
+static void tell_slot(const cv_view_scan_relocs *view, const cv_rel_cur *cur, const cv_fix *fix)
 {
+    const cv_irel *rel = cur->rel;
+
     if (fix->given_up)
         cv_link_say(view, rel->sym, CV_R_LINK_GIVEN_UP, rel->type, 0);
-    if (!view->options->relocatable && fix->count != 0 && rel->target != CV_NONE &&
+    if (!view->options->relocatable && fix->count != 0 && cur->target != CV_NONE &&
         cv_l_is_texture(cv_l_isym(view, rel->sym)) && rel->addend != 0 &&
         cv_l_out_of(view, rel->sym) != CV_NONE && cv_l_osym(view, cv_l_out_of(view, rel->sym))->has_slot)
         cv_link_say(view, rel->sym, CV_R_LINK_SLOT, (uint64_t)rel->addend, 0);
@@ -71,24 +74,26 @@ static bool is_loaded(const cv_osec *target)
 }
 
 /* The function that it names is gone, and nothing is left of it. */
-static bool is_dropped(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_fixup *fixup)
+static bool is_dropped(const cv_check_scan_relocs *view, const cv_rel_cur *cur, const cv_fixup *fixup)
 {
     cv_id out;
 
     if (fixup->keep || fixup->n_fields != 0) /* nearly all */
         return false;
-    out = rel->osym != CV_NONE || rel->sym == CV_NONE ? rel->osym : cv_l_out_of(view, rel->sym);
+    out = cv_rel_osym(view->out, cur);
+    if (out == CV_NONE)
+        out = cv_l_out_of(view, cur->rel->sym);
     return out != CV_NONE && cv_link_is_dead(view, cv_l_osym(view, out)) &&
-           !cv_reloc_has(cv_reloc_of(rel->type), CV_USE_CLEARS);
+           !cv_reloc_has(cv_reloc_of(cur->rel->type), CV_USE_CLEARS);
 }
 
-static bool is_lost(const cv_check_scan_relocs *view, const cv_osec *osec, const cv_irel *rel,
+static bool is_lost(const cv_check_scan_relocs *view, const cv_osec *osec, const cv_rel_cur *cur,
                     const cv_fixup *fixup)
 {
     const cv_osec *target;
     cv_id fn;
 
-    if (!is_dropped(view, rel, fixup))
+    if (!is_dropped(view, cur, fixup))
         return false;
     target = cv_l_osec(view, osec->target);
     if (!is_loaded(target))
@@ -107,16 +112,16 @@ typedef struct scan_run {
 /* An undefined function that nothing is known to call, or one that is gone: code that runs would call nobody.
  * What stays because its address is taken, while no kernel reaches it, calls nobody in what the reference
  * makes as well; that is said once for each function. */
-static cuvet_status lost(scan_run *run, const cv_osec *osec, const cv_irel *rel, const cv_fixup *fixup)
+static cuvet_status lost(scan_run *run, const cv_osec *osec, const cv_rel_cur *cur, const cv_fixup *fixup)
 {
     const cv_osec *target = cv_l_osec(run->view, osec->target);
-    cv_id fn = CV_NONE, sym = rel->sym;
+    cv_id fn = CV_NONE, sym = cur->rel->sym;
 
-    if (!is_dropped(run->seen, rel, fixup))
+    if (!is_dropped(run->seen, cur, fixup))
         return CUVET_OK;
     if (is_loaded(target))
         fn = function_of(run->seen, target);
-    if (is_lost(run->seen, osec, rel, fixup)) {
+    if (is_lost(run->seen, osec, cur, fixup)) {
         cv_link_say(run->view, sym, CV_R_LINK_REFERENCE, cv_l_isym(run->view, sym)->index, 0);
         return CUVET_E_REFUSED;
     }
@@ -148,19 +153,20 @@ static cuvet_status refuse(const cv_view_scan_relocs *view, const cv_irel *rel, 
     return CUVET_E_REFUSED;
 }
 
-static cuvet_status decide(scan_run *run, const cv_osec *osec, const cv_irel *rel, cv_fixup *fixup)
+static cuvet_status decide(scan_run *run, const cv_osec *osec, const cv_rel_cur *cur, cv_fixup *fixup)
 {
-    cv_id osym = rel->osym;
+    const cv_irel *rel = cur->rel;
+    cv_id override = cv_rel_osym(run->view->out, cur), osym = override;
     cv_symbol_fix *known;
     cv_fix fix;
 
-    if (!cv_link_fix(run->seen, rel, osec, &run->known, &fix))
+    if (!cv_link_fix(run->seen, cur, osec, &run->known, &fix))
         return refuse(run->view, rel, CV_R_LINK_RELOC, rel->type, 0);
-    if (overflows(run->view, rel, &fix))
+    if (overflows(run->view, cur, &fix))
         return refuse(run->view, rel, CV_R_LINK_FIELD, rel->type, CV_ARRAY_AT(fix.field, 0)->value);
     if (fix.keep && osym == CV_NONE)
         osym = cv_link_symbol_of(run->view, rel->sym);
-    if (rel->osym == CV_NONE && rel->target != CV_NONE) {
+    if (override == CV_NONE && cur->target != CV_NONE) {
         known =
             cv_link_known(&run->known, rel, cv_l_osec(run->view, osec->target), osec->type == CV_SHT_RELA);
         if (known)
@@ -168,20 +174,21 @@ static cuvet_status decide(scan_run *run, const cv_osec *osec, const cv_irel *re
     }
     if (fix.keep && osym == CV_NONE) /* against nothing */
         return refuse(run->view, rel, CV_R_LINK_RELOC, fix.type, 0);
-    tell_slot(run->view, rel, &fix);
-    if (!keep_fix(run->view, rel, fixup, osym, &fix))
+    tell_slot(run->view, cur, &fix);
+    if (!keep_fix(run->view, cur, fixup, osym, &fix))
         return cv_l_nomem(run->view);
-    return fix.dead ? lost(run, osec, rel, fixup) : CUVET_OK;
+    return fix.dead ? lost(run, osec, cur, fixup) : CUVET_OK;
 }
 
 /* One that stays, of a symbol that others before it named, which stayed as well: it does what they did. */
-static bool keep_known(scan_run *run, const scan_section *section, const cv_irel *rel, cv_fixup *fixup)
+static bool keep_known(scan_run *run, const scan_section *section, const cv_rel_cur *cur, cv_fixup *fixup)
 {
+    const cv_irel *rel = cur->rel;
     const cv_reloc_facts *facts = cv_reloc_of(rel->type);
     const cv_symbol_fix *known;
 
-    if (!section->lasting || rel->osym != CV_NONE || rel->target == CV_NONE ||
-        cv_reloc_has(facts, CV_USE_CLEARS))
+    if (!section->lasting || cur->target == CV_NONE || cv_reloc_has(facts, CV_USE_CLEARS) ||
+        cv_rel_osym(run->view->out, cur) != CV_NONE)
         return false;
     known = cv_link_known(&run->known, rel, section->target, true);
     if (!known || known->out == CV_NONE || known->dead ||
@@ -204,18 +211,16 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
     cv_fixed *fixed = cv_l_fixed(run->view, id);
     cuvet_status st = CUVET_OK;
 
-    for (cv_id at = osec->rels; at != CV_NONE;) {
-        const cv_irel *rel = cv_l_irel(run->view, at);
-        cv_fixup *fixup = cv_l_fixup(run->view, at);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(run->view->out, &cur);) {
+        cv_fixup *fixup = cv_l_fixup(run->view, cur.id);
 
-        st = keep_known(run, &section, rel, fixup) ? CUVET_OK : decide(run, osec, rel, fixup);
+        st = keep_known(run, &section, &cur, fixup) ? CUVET_OK : decide(run, osec, &cur, fixup);
         if (st != CUVET_OK) /* nothing was decided */
             break;
         fixed->n_kept += fixup->keep;
         fixed->n_applied += fixup->n_fields != 0;
         if (resolved != CV_NONE && fixup->resolved)
             cv_l_fixed(run->view, resolved)->n_kept++;
-        at = rel->next;
     }
     return st;
 }
@@ -259,15 +264,15 @@ cuvet_status cv_stage_scan_relocs(const cv_view_scan_relocs *view)
 
 /* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
  * out, and not what it does not know. */
-static bool may_stay(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_fixup *fixup)
+static bool may_stay(const cv_check_scan_relocs *view, const cv_rel_cur *cur, const cv_fixup *fixup)
 {
     const cv_reloc_facts *facts = cv_reloc_of(fixup->type);
     cv_reloc_who who = (cv_reloc_who)facts->who;
     const cv_isym *sym;
 
-    if (view->options->relocatable || rel->target == CV_NONE)
+    if (view->options->relocatable || cur->target == CV_NONE)
         return true;
-    sym = cv_l_isym(view, rel->sym);
+    sym = cv_l_isym(view, cur->rel->sym);
     if (cv_reloc_is_linked(facts) || who == CV_RELOC_OLD || who == CV_RELOC_NONE || cv_l_is_shared(sym) ||
         cv_l_is_reserved(sym) || facts->final != 0)
         return false;
@@ -281,15 +286,13 @@ static bool section_holds(const cv_check_scan_relocs *view, cv_id id)
     const cv_osec *osec = cv_l_osec(view, id);
     uint64_t kept = 0, size = cv_l_osec(view, osec->target)->size;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE;) {
-        const cv_irel *irel = cv_l_irel(view, rel);
-        const cv_fixup *fixup = cv_l_fixup(view, rel);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         kept += fixup->keep;
-        if (fixup->keep ? irel->off >= size || !may_stay(view, irel, fixup)
-                        : fixup->n_fields == 0 && is_lost(view, osec, irel, fixup))
+        if (fixup->keep ? cur.rel->off >= size || !may_stay(view, &cur, fixup)
+                        : fixup->n_fields == 0 && is_lost(view, osec, &cur, fixup))
             return false;
-        rel = irel->next;
     }
     return kept == cv_l_fixed(view, id)->n_kept;
 }

@@ -41,7 +41,7 @@ CV_MUST bool cv_link_field(cv_fix *fix, uint32_t type, cv_reloc_use use, uint64_
 CV_MUST bool cv_link_fits(const cv_fix *fix, cv_span body, uint64_t off);
 /* Asked once for each relocation. 'known' remembers what symbols are, CV_KNOWN_SYMBOLS of them. False: a type
  * for which it is not known. */
-CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_irel *rel, const cv_osec *osec,
+CV_MUST bool cv_link_fix(const cv_check_scan_relocs *view, const cv_rel_cur *cur, const cv_osec *osec,
                          cv_symbol_fixes *known, cv_fix *fix);
 /* Types between which a symbol may become something else, or relocations of which leave no record. */
 #define CV_KIND_USES ((unsigned)CV_USE_TABLE | CV_USE_BANK | CV_USE_DROPS | CV_USE_CLEARS)

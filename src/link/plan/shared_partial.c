@@ -161,10 +161,10 @@ static void show_arrays(const cv_view_shared_memory *view, shown_arrays *shown)
     }
 }
 
-static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn, cv_id rel,
-                            uint64_t align, shown_arrays *shown)
+static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance, cv_id fn,
+                            const cv_rel_cur *cur, uint64_t align, shown_arrays *shown)
 {
-    cv_id sym = cv_l_irel(view, rel)->sym;
+    cv_id sym = cur->rel->sym;
     cuvet_status st = CUVET_OK;
 
     if (!cv_link_has_instance(view->options, cv_l_fn(view, fn))) { /* stage scan_relocs writes a place */
@@ -175,7 +175,9 @@ static cuvet_status rewrite(const cv_view_shared_memory *view, cv_u32s *instance
     }
     if (*cv_u32s_at(instance, fn) == CV_NONE)
         st = make_instance(view, instance, fn, sym, grow(view, fn, align));
-    cv_l_irel(view, rel)->osym = *cv_u32s_at(instance, fn);
+    if (st == CUVET_OK &&
+        !cv_out_set_rel_osym(view->ctx, view->out, cur->run, cur->id, *cv_u32s_at(instance, fn)))
+        st = cv_l_nomem(view);
     return st;
 }
 
@@ -209,12 +211,9 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
 
         if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE && st == CUVET_OK; rel = cv_l_irel(view, rel)->next) {
-            cv_id sym = cv_l_irel(view, rel)->sym;
-
-            if (cv_l_is_array(cv_l_isym(view, cv_l_definition(view, sym))))
-                st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, rel, align, &shown);
-        }
+        for (cv_rel_cur cur = cv_out_rels(osec); st == CUVET_OK && cv_rel_next(view->out, &cur);)
+            if (cv_l_is_array(cv_l_isym(view, cv_l_definition(view, cur.rel->sym))))
+                st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, &cur, align, &shown);
     }
     cv_u32s_free(&view->ctx->mem, &instance);
     if (st == CUVET_OK)

@@ -115,9 +115,9 @@ static cuvet_status find_uses(shared_plan *shared)
 
         if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next)
-            if (cv_l_is_shared(cv_l_isym(view, cv_l_irel(view, rel)->sym)) &&
-                !use(shared, cv_l_irel(view, rel)->sym, cv_l_osec(view, osec->target)->fn))
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);)
+            if (cv_l_is_shared(cv_l_isym(view, cur.rel->sym)) &&
+                !use(shared, cur.rel->sym, cv_l_osec(view, osec->target)->fn))
                 return cv_l_nomem(view);
     }
     return CUVET_OK;

@@ -51,8 +51,8 @@ static void mark_users(const cv_view_texture_slots *view, slot_users *users)
         if (osec->group != CV_G_REL || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
         fn = cv_l_osec(view, osec->target)->fn;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-            unsigned type = cv_l_type(cv_l_isym(view, cv_l_irel(view, rel)->sym));
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+            unsigned type = cv_l_type(cv_l_isym(view, cur.rel->sym));
 
             texture = texture || type == CV_STT_CUDA_TEXTURE;
             sampler = sampler || type == CV_STT_CUDA_SAMPLER;
@@ -97,17 +97,17 @@ static cuvet_status add_slots(const cv_view_texture_slots *view, cv_id bank, uin
         return CUVET_E_LIMIT;
     cv_l_osec(view, bank)->size = cv_sat_add(base, 4 * slots->count);
     cv_l_osec(view, bank)->group = CV_G_CONST; /* the loader writes into it */
+    if (!cv_l_add_run(view, rel, CV_NONE))
+        return cv_l_nomem(view);
     for (uint64_t i = 0; i < slots->count; i++) {
         cv_id osym = *cv_u32s_get(slots, i);
-        const cv_irel irel = { .off = base + 4 * i,
-                               .type =
-                                   header_type(view, cv_l_type(cv_l_isym(view, cv_l_osym(view, osym)->src))),
-                               .sym = cv_l_osym(view, osym)->src,
-                               .osym = osym,
-                               .target = CV_NONE };
+        unsigned kind = cv_l_type(cv_l_isym(view, cv_l_osym(view, osym)->src));
+        const cv_elf_reloc reloc = { .off = 4 * i, .type = header_type(view, (uint8_t)kind) };
+        const cv_irel irel = cv_rel_of(&reloc, base, cv_l_osym(view, osym)->src);
 
-        if (is_written(users, kernel, cv_l_type(cv_l_isym(view, irel.sym))) &&
-            !cv_l_add_rel(view, rel, &irel))
+        if (!is_written(users, kernel, kind))
+            continue;
+        if (!cv_out_add_rel_of(view->ctx, view->out, &irel, osym))
             return cv_l_nomem(view);
     }
     return CUVET_OK;
@@ -224,9 +224,9 @@ cuvet_status cv_stage_texture_slots(const cv_view_texture_slots *view)
 }
 
 /* The loader writes into a slot what its symbol is: header of a texture or a surface, or a sampler. */
-static bool fits_kind(const cv_check_texture_slots *view, const cv_irel *rel)
+static bool fits_kind(const cv_check_texture_slots *view, const cv_irel *rel, const cv_osym *osym)
 {
-    switch (cv_l_type(cv_l_isym(view, cv_l_osym(view, rel->osym)->src))) {
+    switch (cv_l_type(cv_l_isym(view, osym->src))) {
     case CV_STT_CUDA_TEXTURE: return rel->type == CV_R_CUDA_TEX_HEADER_INDEX;
     case CV_STT_CUDA_SAMPLER:
         return rel->type == (cv_l_has(view, CV_GEN_SAMPLER_0) ? CV_R_CUDA_SAMP_HEADER_INDEX_0
@@ -236,28 +236,36 @@ static bool fits_kind(const cv_check_texture_slots *view, const cv_irel *rel)
     }
 }
 
+/* Of the relocations that the link added to a bank. */
+static bool added_hold(const cv_check_texture_slots *view, const cv_osec *osec)
+{
+    uint64_t last = UINT64_MAX;
+
+    if (osec->rels == CV_NONE || cv_rel_runs_get(&view->out->run, osec->rels)->target != CV_NONE)
+        return true; /* they would be the last ones */
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur) && cur.target == CV_NONE;) {
+        cv_id id = cv_rel_osym(view->out, &cur);
+        const cv_osym *osym;
+
+        if (id >= view->out->osym.count || cv_sat_add(cur.rel->off, 4) > cv_l_osec(view, osec->target)->size)
+            return false;
+        osym = cv_l_osym(view, id);
+        if (!osym->has_slot || cur.rel->off != osym->slot || cur.rel->off >= last ||
+            !fits_kind(view, cur.rel, osym))
+            return false;
+        last = cur.rel->off; /* they descend: none is there twice */
+    }
+    return true;
+}
+
 /* Slots are words of a bank, each of one symbol, and what the loader writes there is in the bank. */
 bool cv_stage_texture_slots_holds(const cv_check_texture_slots *view)
 {
     for (cv_id i = 0; i < view->out->osym.count; i++)
         if (cv_l_osym(view, i)->has_slot && cv_l_osym(view, i)->slot % 4 != 0)
             return false;
-    for (cv_id i = 0; i < view->out->osec.count; i++) {
-        const cv_osec *osec = cv_l_osec(view, i);
-        uint64_t last = UINT64_MAX;
-
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-            const cv_irel *irel = cv_l_irel(view, rel);
-
-            if (irel->target != CV_NONE)
-                continue;
-            if (irel->osym >= view->out->osym.count || !cv_l_osym(view, irel->osym)->has_slot ||
-                cv_sat_add(irel->off, 4) > cv_l_osec(view, osec->target)->size)
-                return false;
-            if (irel->off != cv_l_osym(view, irel->osym)->slot || irel->off >= last || !fits_kind(view, irel))
-                return false;
-            last = irel->off; /* they descend: none is there twice */
-        }
-    }
+    for (cv_id i = 0; i < view->out->osec.count; i++)
+        if (!added_hold(view, cv_l_osec(view, i)))
+            return false;
     return true;
 }

@@ -28,8 +28,8 @@ static void say(const cv_view_undefined *view, cv_u8s *reported, const cv_isym *
 /* dead: relocations of code that goes. */
 static void check_relocations(const cv_view_undefined *view, cv_u8s *reported, const cv_osec *osec, bool dead)
 {
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-        const cv_isym *sym = cv_l_isym(view, cv_l_irel(view, rel)->sym);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_isym *sym = cv_l_isym(view, cur.rel->sym);
         cv_id fn = cv_l_fn_of(view, sym->id);
 
         if (dead && (fn == CV_NONE || !cv_l_fn_calls(view, fn)->live)) /* a kernel to launch is asked for */

@@ -188,15 +188,14 @@ static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
     if (osec->dead)
         return CUVET_OK;
     cv_builder_reserve(&osec->bytes, cv_sat_mul(cv_l_fixed(view, id)->n_kept, osec->entsize));
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-        const cv_irel *irel = cv_l_irel(view, rel);
-        const cv_fixup *fixup = cv_l_fixup(view, rel);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         if (!fixup->keep)
             continue;
         if (CV_NEVER(fixup->osym == CV_NONE)) /* dangling.c */
             return cv_link_broken(view);
-        cv_put_u64(&osec->bytes, irel->off);
+        cv_put_u64(&osec->bytes, cur.rel->off);
         cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type);
         if (rela)
             cv_put_u64(&osec->bytes, (uint64_t)fixup->addend);
@@ -206,14 +205,15 @@ static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
     return cv_synthetic_end(view, id);
 }
 
-static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, cv_id rel, bool has_addend)
+static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, const cv_rel_cur *cur,
+                         bool has_addend)
 {
-    const cv_irel *irel = cv_l_irel(view, rel);
+    const cv_irel *irel = cur->rel;
     const cv_isym *sym = cv_l_isym(view, irel->sym);
     cv_id osym = cv_link_symbol_of(view, irel->sym);
     uint64_t addend = has_addend ? (uint64_t)irel->addend : 0;
 
-    if (!cv_l_fixup(view, rel)->resolved)
+    if (!cv_l_fixup(view, cur->id)->resolved)
         return;
     if (cv_l_type(sym) == CV_STT_SECTION && sym->sec != CV_NONE)
         addend = cv_wrap_add(addend, cv_l_became(view, sym->sec)->base);
@@ -222,26 +222,31 @@ static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, cv
     cv_put_u64(builder, addend);
 }
 
+static cv_rel_cur relocations_of(const cv_view_synthetics *view, const cv_osec *target, unsigned rela)
+{
+    static const cv_osec NONE = { .rels = CV_NONE };
+    cv_id id = CV_ARRAY_GET(target->rel, rela);
+
+    return cv_out_rels(id == CV_NONE ? &NONE : cv_l_osec(view, id));
+}
+
 /* What was applied, in the order of reading backwards over both kinds of relocation sections. */
 static cuvet_status fill_resolved(const cv_view_synthetics *view, cv_id id)
 {
     cv_osec *osec = cv_l_osec(view, id), *target = cv_l_osec(view, osec->target);
-    const cv_osec *rel =
-        CV_ARRAY_GET(target->rel, 0) == CV_NONE ? NULL : cv_l_osec(view, CV_ARRAY_GET(target->rel, 0));
-    const cv_osec *rela =
-        CV_ARRAY_GET(target->rel, 1) == CV_NONE ? NULL : cv_l_osec(view, CV_ARRAY_GET(target->rel, 1));
-    cv_id plain = rel ? rel->rels : CV_NONE, with_addend = rela ? rela->rels : CV_NONE;
+    cv_rel_cur plain = relocations_of(view, target, 0), with_addend = relocations_of(view, target, 1);
+    bool any_plain = cv_rel_next(view->out, &plain), any_with = cv_rel_next(view->out, &with_addend);
 
     if (osec->dead)
         return CUVET_OK;
-    while (plain != CV_NONE || with_addend != CV_NONE) {
-        bool first = with_addend == CV_NONE || (plain != CV_NONE && plain > with_addend);
+    while (any_plain || any_with) {
+        bool first = !any_with || (any_plain && plain.id > with_addend.id);
 
-        put_resolved(view, &osec->bytes, first ? plain : with_addend, !first);
+        put_resolved(view, &osec->bytes, first ? &plain : &with_addend, !first);
         if (first)
-            plain = cv_l_irel(view, plain)->next;
+            any_plain = cv_rel_next(view->out, &plain);
         else
-            with_addend = cv_l_irel(view, with_addend)->next;
+            any_with = cv_rel_next(view->out, &with_addend);
     }
     osec->link = LINK_SYMTAB;
     osec->info = target->index;

@@ -95,13 +95,11 @@ static bool apply_fixups(const cv_view_write *view, cv_block *out, const cv_osec
     uint8_t *bytes = cv_block_at(out, target->off, target->size);
     bool ok = bytes != NULL;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE && ok;) {
-        const cv_irel *irel = cv_l_irel(view, rel);
-        const cv_fixup *fixup = cv_l_fixup(view, rel);
+    for (cv_rel_cur cur = cv_out_rels(osec); ok && cv_rel_next(view->out, &cur);) {
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         if (fixup->n_fields)
-            ok = cv_fixups_apply(view->fixups, fixup, bytes, target->size, irel->off);
-        rel = irel->next;
+            ok = cv_fixups_apply(view->fixups, fixup, bytes, target->size, cur.rel->off);
     }
     return ok;
 }
@@ -112,9 +110,9 @@ static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s 
     const cv_osec *target = cv_l_osec(view, osec->target);
     uint64_t len;
 
-    for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(view, rel)->next) {
-        const cv_irel *irel = cv_l_irel(view, rel);
-        const cv_fixup *fixup = cv_l_fixup(view, rel);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_irel *irel = cur.rel;
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         if (fixup->n_fields == 0)
             continue;

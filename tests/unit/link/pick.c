@@ -22,9 +22,9 @@ void kept_names(cv_link *link, uint8_t space)
 
 cv_irel *added_relocation(cv_link *link)
 {
-    for (uint64_t i = 0; i < link->out->irel.count; i++)
-        if (cv_l_irel(link, i)->target == CV_NONE)
-            return cv_l_irel(link, i);
+    for (uint64_t i = 0; i < link->out->run.count; i++)
+        if (cv_rel_runs_get(&link->out->run, i)->target == CV_NONE)
+            return cv_l_irel(link, cv_rel_runs_get(&link->out->run, i)->first);
     ck_abort_msg("no relocation was added");
 }
 

@@ -109,13 +109,12 @@ static cv_id a_call(cv_id *of)
 
         if (osec->group != CV_G_REL || cv_l_osec(&link, osec->target)->group != CV_G_CODE)
             continue;
-        for (cv_id rel = osec->rels; rel != CV_NONE; rel = cv_l_irel(&link, rel)->next) {
-            const cv_irel *irel = cv_l_irel(&link, rel);
-            cv_id fn = cv_l_fn_of(&link, irel->sym);
+        for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(link.out, &cur);) {
+            cv_id fn = cv_l_fn_of(&link, cur.rel->sym);
 
             *of = (cv_id)i;
-            if (cv_l_fixup(&link, rel)->keep && fn != CV_NONE && fn != cv_l_osec(&link, osec->target)->fn)
-                return rel;
+            if (cv_l_fixup(&link, cur.id)->keep && fn != CV_NONE && fn != cv_l_osec(&link, osec->target)->fn)
+                return cur.id;
         }
     }
     ck_abort_msg("nothing is called");

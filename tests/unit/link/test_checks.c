@@ -162,7 +162,9 @@ static void collect_codeless(void)
 }
 BREAK(collect_piece, cv_lparts_at(&link.out->part, 0)->base = 16)
 BREAK(collect_piece_of, cv_lparts_at(&link.out->part, 0)->isec = (cv_id)link.inputs->isec.count)
-BREAK(collect_relocation, cv_l_irel(&link, 0)->target = 1)
+BREAK(collect_relocation, cv_rel_runs_at(&link.out->run, 0)->target = 1)
+BREAK(collect_run_count, cv_rel_runs_at(&link.out->run, link.out->run.count - 1)->count++)
+BREAK(collect_run_before, cv_rel_runs_at(&link.out->run, 0)->before = 0)
 BREAK(collect_relocation_symbol, cv_l_irel(&link, 0)->sym = (cv_id)link.inputs->isym.count)
 BREAK(collect_patched, osec_with_relocations()->target = CV_NONE)
 
@@ -219,12 +221,13 @@ BREAK(frames_size, cv_l_osec(&link, link.out->frames)->size++)
 
 static cv_irel *line_relocation(bool last)
 {
-    cv_id rel = cv_l_osec(&link, cv_l_osec(&link, link.out->lines[0])->rel[1])->rels;
+    cv_rel_cur cur = cv_out_rels(cv_l_osec(&link, cv_l_osec(&link, link.out->lines[0])->rel[1]));
+    cv_id id;
 
-    ck_assert_uint_ne(cv_l_irel(&link, rel)->next, CV_NONE);
-    while (last && cv_l_irel(&link, rel)->next != CV_NONE)
-        rel = cv_l_irel(&link, rel)->next;
-    return cv_l_irel(&link, rel);
+    ck_assert(cv_rel_next(link.out, &cur));
+    for (id = cur.id; last && cv_rel_next(link.out, &cur);)
+        id = cur.id;
+    return cv_l_irel(&link, id);
 }
 
 BREAK(lines_unit, change(link.out->lines[0], 0, 1))
@@ -251,7 +254,7 @@ BREAK(commons_in_code, osym_that(is_common)->sec = cv_l_fn_out(&link, kernel()->
 
 BREAK(slots_word, osym_that(has_slot)->slot += 2)
 BREAK(slots_inside, added_relocation(&link)->off += 0x10000)
-BREAK(slots_symbol, added_relocation(&link)->osym = CV_NONE)
+BREAK(slots_symbol, *cv_u32s_at(&link.out->rel_osym, 0) = CV_NONE)
 
 BREAK(slots_moved, added_relocation(&link)->off += 4)
 BREAK(slots_kind, added_relocation(&link)->type = 8)
@@ -351,6 +354,8 @@ static const struct {
     { "collect", collect_codeless, "extern_basic", "sm_80" },
     { "collect", collect_piece, "extern_basic", "sm_80" },
     { "collect", collect_piece_of, "extern_basic", "sm_80" },
+    { "collect", collect_run_count, "extern_basic", "sm_80" },
+    { "collect", collect_run_before, "extern_basic", "sm_80" },
     { "collect", collect_relocation, "extern_basic", "sm_80" },
     { "collect", collect_relocation_symbol, "extern_basic", "sm_80" },
     { "collect", collect_patched, "extern_basic", "sm_80" },
