@@ -102,8 +102,8 @@ static int link_ours(link_program *program, uint64_t *peak)
     if (status == CUVET_OK)
         status = cuvet_linker_create(ctx, &lo, &linker);
     for (size_t i = 0; i < program->size && status == CUVET_OK; i++)
-        status = cuvet_linker_add(ctx, linker, program->files[i].bytes, program->files[i].size,
-                                  program->files[i].name);
+        status = cuvet_linker_add_borrowed(ctx, linker, program->files[i].bytes, program->files[i].size,
+                                           program->files[i].name);
     if (status == CUVET_OK)
         status = cuvet_linker_complete(ctx, linker);
     if (status == CUVET_OK)

@@ -302,8 +302,8 @@ static void step(relocate_world *world)
     if (known) {
         check_fix(world, &rel, &fix);
         check_apply(world, &fix, rel.off);
-        FZ_CHECK(cv_link_fix(&seen, &cur, osec, &symbols, &again) &&
-                     again.count == fix.count && again.keep == fix.keep,
+        FZ_CHECK(cv_link_fix(&seen, &cur, osec, &symbols, &again) && again.count == fix.count &&
+                     again.keep == fix.keep,
                  "asked twice, the second time of a symbol that is remembered");
     }
     cv_symbol_fixes_free(&world->fuzz->ctx.mem, &symbols);

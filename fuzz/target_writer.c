@@ -75,7 +75,8 @@ static void check_relocations(const cv_link *link, const cv_cubin *cubin)
                 continue;
             FZ_CHECK(osym != CV_NONE, "against something");
             cv_elf_read_reloc(body, false, rela, count++, &got);
-            FZ_CHECK(got.off == cur.rel->off && got.off < patched_size(link, osec), "inside of what it patches");
+            FZ_CHECK(got.off == cur.rel->off && got.off < patched_size(link, osec),
+                     "inside of what it patches");
             FZ_CHECK(got.sym == cv_l_osym(link, osym)->index && got.sym < cubin->n_syms && got.sym,
                      "against its symbol");
         }

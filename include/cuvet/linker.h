@@ -191,6 +191,12 @@ CUVET_API CUVET_MUST cuvet_status cuvet_linker_create(cuvet_ctx *ctx, const cuve
  * The linker stays as it was unless OK. */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker linker, const void *bytes,
                                                    size_t size, const char *name);
+/** The same without a copy: the bytes are borrowed, and must stay as they are, until the linker is destroyed.
+ * What somebody else may change meanwhile (shared memory, a file that is mapped) is added by
+ * cuvet_linker_add(): it is judged once and read again later. The limits count no byte of it as memory.
+ *  @return as cuvet_linker_add() */
+CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_borrowed(cuvet_ctx *ctx, cuvet_linker linker,
+                                                            const void *bytes, size_t size, const char *name);
 /** The same from a source, which is read once and whole: no copy of it is made beside the linker's own.
  *  @return as cuvet_linker_add() · CUVET_E_IO · CUVET_E_USAGE (a source of another version) */
 CUVET_API CUVET_MUST cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker linker,

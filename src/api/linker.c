@@ -198,25 +198,33 @@ static cv_span text_span(const char *text)
     return cv_span_of(text, text_length(text), 0);
 }
 
-static cuvet_status add_one(linker_state *linker, const cuvet_source *src, cv_span image, const char *name)
+static cuvet_status add_bytes(cuvet_ctx *ctx, cuvet_linker handle, const cv_link_piece *piece)
 {
-    const cv_link_piece piece = { .src = src, .image = image, .name = text_span(name), .host = CV_NONE };
+    linker_state *linker;
+    cuvet_status status = cv_linker_use(ctx, handle, &linker);
 
-    return cv_linker_add(linker, &piece);
+    return status == CUVET_OK ? cv_linker_done(ctx, handle, cv_linker_add(linker, piece)) : status;
 }
 
 cuvet_status cuvet_linker_add(cuvet_ctx *ctx, cuvet_linker handle, const void *bytes, size_t size,
                               const char *name)
 {
-    cuvet_status status;
-    linker_state *linker;
-
     if (!ctx || !bytes || !name)
         return CUVET_E_NULL;
-    status = cv_linker_use(ctx, handle, &linker);
-    return status == CUVET_OK
-               ? cv_linker_done(ctx, handle, add_one(linker, NULL, cv_span_of(bytes, size, 0), name))
-               : status;
+    return add_bytes(ctx, handle,
+                     &(const cv_link_piece){
+                         .image = cv_span_of(bytes, size, 0), .name = text_span(name), .host = CV_NONE });
+}
+
+cuvet_status cuvet_linker_add_borrowed(cuvet_ctx *ctx, cuvet_linker handle, const void *bytes, size_t size,
+                                       const char *name)
+{
+    if (!ctx || !bytes || !name)
+        return CUVET_E_NULL;
+    return add_bytes(
+        ctx, handle,
+        &(const cv_link_piece){
+            .image = cv_span_of(bytes, size, 0), .borrow = true, .name = text_span(name), .host = CV_NONE });
 }
 
 cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker handle, const cuvet_source *src,
@@ -224,16 +232,13 @@ cuvet_status cuvet_linker_add_source(cuvet_ctx *ctx, cuvet_linker handle, const 
 {
     cuvet_source from = { 0 };
     cuvet_status status;
-    linker_state *linker;
 
     if (!ctx || !src || !name)
         return CUVET_E_NULL;
     status = cv_opts_source(ctx, src, &from);
-    if (status != CUVET_OK)
-        return status;
-    status = cv_linker_use(ctx, handle, &linker);
     return status == CUVET_OK
-               ? cv_linker_done(ctx, handle, add_one(linker, &from, cv_span_of(NULL, 0, 0), name))
+               ? add_bytes(ctx, handle,
+                           &(const cv_link_piece){ .src = &from, .name = text_span(name), .host = CV_NONE })
                : status;
 }
 

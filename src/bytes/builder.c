@@ -10,16 +10,22 @@ void cv_builder_init(cv_builder *out, cv_mem *mem)
     *out = (cv_builder){ .mem = mem };
 }
 
+void cv_builder_at(cv_builder *out, uint8_t *place, uint64_t size)
+{
+    *out = (cv_builder){ .bytes = place, .cap = size, .fixed = true };
+}
+
 void cv_builder_free(cv_builder *out)
 {
-    cv_mem_put(out->mem, out->bytes, out->cap);
+    if (!out->fixed)
+        cv_mem_put(out->mem, out->bytes, out->cap);
     *out = (cv_builder){ .mem = out->mem };
 }
 
 /* Exactly 'cap' bytes. */
 static bool grow(cv_builder *out, uint64_t cap)
 {
-    uint8_t *at = cv_mem_resize_raw(out->mem, out->bytes, out->cap, cap);
+    uint8_t *at = out->fixed ? NULL : cv_mem_resize_raw(out->mem, out->bytes, out->cap, cap);
 
     if (!at)
         return false;

@@ -12,9 +12,12 @@ typedef struct cv_builder {
     uint8_t *bytes; /* private to src/bytes */
     uint64_t len, cap;
     bool failed; /* out of memory or budget, or a patch outside of what was written */
+    bool fixed;  /* the buffer is somebody else's, and does not grow */
 } cv_builder;
 
 void cv_builder_init(cv_builder *out, cv_mem *mem);
+/* One that writes to a place of exactly so many bytes. What does not fit is a failure; nothing is freed. */
+void cv_builder_at(cv_builder *out, uint8_t *place, uint64_t size);
 void cv_builder_free(cv_builder *out);
 /* Room for exactly n more bytes: for what knows its size. A failure is sticky. */
 void cv_builder_reserve(cv_builder *out, uint64_t count);

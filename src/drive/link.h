@@ -98,7 +98,8 @@ void cv_linker_unit(cv_linker *linker, uint64_t bytes);
 typedef struct cv_link_piece {
     const cuvet_source *src;
     cv_span image, name;
-    cv_id host; /* CV_NONE: of none */
+    bool borrow; /* the image stays as it is as long as the linker is there */
+    cv_id host;  /* CV_NONE: of none */
     bool of_system;
     const cv_class *known; /* what it is; NULL: nobody has looked */
     /* Or it was examined, and its bytes and what was parsed of them are moved: by a selection … */

@@ -180,6 +180,7 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
     else if (piece->src)
         status = load_whole(linker, piece->src, &in.bytes);
     else
-        status = cv_block_copy(&linker->ctx, &in.bytes, piece->image);
+        status = piece->borrow ? cv_block_borrow(&in.bytes, piece->image)
+                               : cv_block_copy(&linker->ctx, &in.bytes, piece->image);
     return add_input(linker, &in, piece->name, examined && status == CUVET_OK, piece->known, status);
 }

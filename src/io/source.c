@@ -28,18 +28,14 @@ cuvet_status cv_source_read(cv_ctx *ctx, const cuvet_source *src, uint64_t off, 
 
 #define SLACK_MAX (16 * CV_MIB)
 
-cuvet_status cv_block_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off)
+static cuvet_status make_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t slack, uint64_t off)
 {
-    uint64_t slack;
-
     block->span = (cv_span){ block->mem, 0, off };
     if (len <= block->cap)
         return CUVET_OK;
     /* Release first: old contents are never needed, and two large blocks at once would double the peak. */
     cv_mem_put(&ctx->mem, block->mem, block->cap);
     block->cap = 0;
-    /* Some room above the need: members grow slowly, and each new block is memory the kernel has to clear. */
-    slack = len < CV_WINDOW_SIZE ? 0 : cv_min(len / 4, SLACK_MAX);
     if (slack > ctx->mem.limit - cv_min(ctx->mem.limit, cv_sat_add(ctx->mem.live, len)))
         slack = 0;
     block->mem = cv_mem_get_raw(&ctx->mem, len + slack);
@@ -48,6 +44,17 @@ cuvet_status cv_block_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t 
         return cv_nomem(ctx, off);
     block->cap = len + slack;
     return CUVET_OK;
+}
+
+/* Some room above the need: members grow slowly, and each new block is memory the kernel has to clear. */
+cuvet_status cv_block_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off)
+{
+    return make_room(ctx, block, len, len < CV_WINDOW_SIZE ? 0 : cv_min(len / 4, SLACK_MAX), off);
+}
+
+cuvet_status cv_block_exact(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off)
+{
+    return make_room(ctx, block, len, 0, off);
 }
 
 void cv_block_filled(cv_block *block, uint64_t len)
@@ -135,6 +142,12 @@ cuvet_status cv_block_copy(cv_ctx *ctx, cv_block *block, cv_span bytes)
     if (block->mem != old.mem)
         cv_block_free(ctx, &old);
     return status;
+}
+
+cuvet_status cv_block_borrow(cv_block *block, cv_span bytes)
+{
+    *block = (cv_block){ .span = bytes };
+    return CUVET_OK;
 }
 
 void cv_block_free(cv_ctx *ctx, cv_block *block)

@@ -51,6 +51,8 @@ CV_MUST cuvet_status cv_block_load(cv_ctx *ctx, cv_block *block, const cuvet_sou
                                    uint64_t len);
 /* Room for len bytes that a decoder will fill; the span is set by cv_block_filled(). */
 CV_MUST cuvet_status cv_block_room(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off);
+/* The same without room above it, for a block that is filled once. */
+CV_MUST cuvet_status cv_block_exact(cv_ctx *ctx, cv_block *block, uint64_t len, uint64_t off);
 void cv_block_filled(cv_block *block, uint64_t len);
 /* Room for len bytes, all zero, and they count. */
 CV_MUST cuvet_status cv_block_zero(cv_ctx *ctx, cv_block *block, uint64_t len);
@@ -60,6 +62,8 @@ void cv_block_clear(cv_block *block, uint64_t off, uint64_t len);
 uint8_t *cv_block_at(cv_block *block, uint64_t off, uint64_t len);
 /* Bytes from elsewhere to a place of the block; false, and nothing happens, where they do not fit. */
 CV_MUST bool cv_block_put(cv_block *block, uint64_t off, cv_span bytes);
+/* An empty block shows bytes of somebody else, which stay as they are until it is freed. OK. */
+cuvet_status cv_block_borrow(cv_block *block, cv_span bytes);
 /* Bytes that are in memory already become the block's. They may lie in it. */
 CV_MUST cuvet_status cv_block_copy(cv_ctx *ctx, cv_block *block, cv_span bytes);
 void cv_block_free(cv_ctx *ctx, cv_block *block);

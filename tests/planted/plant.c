@@ -137,7 +137,8 @@ static bool relocation_lost(cv_link *link)
     {
         cv_fixed *fixed = cv_fixeds_at(&link->fixups->fixed, i);
 
-        for (cv_rel_cur cur = cv_out_rels(cv_l_osec(link, i)); fixed->n_kept && cv_rel_next(link->out, &cur);) {
+        for (cv_rel_cur cur = cv_out_rels(cv_l_osec(link, i));
+             fixed->n_kept && cv_rel_next(link->out, &cur);) {
             cv_fixup *fixup = cv_fixups_at(&link->fixups->fixup, cur.id);
 
             if (fixup->keep) {

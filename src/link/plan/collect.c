@@ -525,8 +525,7 @@ static bool relocations_hold(const cv_check_collect *view, const cv_osec *osec)
         const cv_rel_run *run = cv_rel_runs_get(&view->out->run, id);
         const cv_isec *isec;
 
-        if (run->target >= view->inputs->isec.count ||
-            cv_l_became(view, run->target)->out != osec->target ||
+        if (run->target >= view->inputs->isec.count || cv_l_became(view, run->target)->out != osec->target ||
             cv_sat_add(run->first, run->count) > view->out->irel.count ||
             (run->before != CV_NONE && run->before >= id))
             return false;

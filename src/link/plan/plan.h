@@ -226,8 +226,9 @@ struct cv_part_out {
     cv_osyms osym;
     cv_irels irel;
     cv_rel_runs run; /* of relocations: their numbers ascend */
-    cv_u32s rel_osym; /* of runs that have some: symbols of the output that stand for what the symbols became */
-    bool any_gone;    /* some relocation went with what it patched */
+    cv_u32s
+        rel_osym;  /* of runs that have some: symbols of the output that stand for what the symbols became */
+    bool any_gone; /* some relocation went with what it patched */
     cv_lparts part;
     cv_name_uses sh_names, str_names; /* in the order of the output, each name once for each function */
     cv_u32s locals, globals;          /* osyms */

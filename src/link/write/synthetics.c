@@ -180,29 +180,17 @@ static cuvet_status fill_graph(const cv_view_synthetics *view)
     return status == CUVET_OK ? cv_synthetic_end(view, view->out->prototype) : status;
 }
 
-static cuvet_status fill_relocations(const cv_view_synthetics *view, cv_id id)
+/* Its entries are written to their place in the file (write.c): there are more of them than of anything
+ * else. */
+static cuvet_status head_relocations(const cv_view_synthetics *view, cv_id id)
 {
     cv_osec *osec = cv_l_osec(view, id);
-    bool rela = osec->type == CV_SHT_RELA;
 
     if (osec->dead)
         return CUVET_OK;
-    cv_builder_reserve(&osec->bytes, cv_sat_mul(cv_l_fixed(view, id)->n_kept, osec->entsize));
-    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
-        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
-
-        if (!fixup->keep)
-            continue;
-        if (CV_NEVER(fixup->osym == CV_NONE)) /* dangling.c */
-            return cv_link_broken(view);
-        cv_put_u64(&osec->bytes, cur.rel->off);
-        cv_put_u64(&osec->bytes, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type);
-        if (rela)
-            cv_put_u64(&osec->bytes, (uint64_t)fixup->addend);
-    }
     osec->link = LINK_SYMTAB;
     osec->info = cv_l_osec(view, osec->target)->index;
-    return cv_synthetic_end(view, id);
+    return CUVET_OK;
 }
 
 static void put_resolved(const cv_view_synthetics *view, cv_builder *builder, const cv_rel_cur *cur,
@@ -338,7 +326,7 @@ cuvet_status cv_stage_synthetics(const cv_view_synthetics *view)
         status = CV_AT(FILLS, i)(view);
     for (cv_id i = 0; i < view->out->osec.count && status == CUVET_OK; i++)
         if (cv_l_osec(view, i)->group == CV_G_REL)
-            status = cv_l_osec(view, i)->is_resolved ? fill_resolved(view, i) : fill_relocations(view, i);
+            status = cv_l_osec(view, i)->is_resolved ? fill_resolved(view, i) : head_relocations(view, i);
     fill_headers(view);
     if (status != CUVET_OK)
         return status;

@@ -53,12 +53,39 @@ static bool can_lend(const cv_view_write *view, const cv_osec *osec)
            cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->in_file;
 }
 
+/* The entries of a relocation section, at their place. */
+static bool put_relocations(const cv_view_write *view, cv_block *out, const cv_osec *osec)
+{
+    uint8_t *place = cv_block_at(out, osec->off, osec->size);
+    bool rela = osec->type == CV_SHT_RELA;
+    cv_builder entries;
+
+    if (!place)
+        return false;
+    cv_builder_at(&entries, place, osec->size);
+    for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
+        const cv_fixup *fixup = cv_l_fixup(view, cur.id);
+
+        if (!fixup->keep)
+            continue;
+        if (CV_NEVER(fixup->osym == CV_NONE)) /* dangling.c */
+            return false;
+        cv_put_u64(&entries, cur.rel->off);
+        cv_put_u64(&entries, (uint64_t)cv_l_osym(view, fixup->osym)->index << 32 | fixup->type);
+        if (rela)
+            cv_put_u64(&entries, (uint64_t)fixup->addend);
+    }
+    return !entries.failed && entries.len == osec->size;
+}
+
 static bool put_section(const cv_view_write *view, cv_block *out, const cv_osec *osec)
 {
     bool ok = true;
 
     if (osec->group == CV_G_NOBITS)
         return true;
+    if (osec->group == CV_G_REL && !osec->is_resolved)
+        return osec->size == 0 || put_relocations(view, out, osec);
     if (osec->borrowed)
         return osec->off <= view->file->size && osec->size <= view->file->size - osec->off;
     if (osec->bytes.len)
@@ -389,7 +416,7 @@ cuvet_status cv_stage_write(const cv_view_write *view)
     file_header(view, &header);
     view->file->size = cv_sat_add(view->synthetics->shoff, tables.len);
     status = tables.failed || header.failed ? cv_l_nomem(view)
-                                            : cv_block_room(view->ctx, out, view->file->size, 0);
+                                            : cv_block_exact(view->ctx, out, view->file->size, 0);
     if (status == CUVET_OK && !cv_u8s_fill(&view->ctx->mem, &patched, view->file->size / PATCH + 1))
         status = cv_l_nomem(view);
     if (status == CUVET_OK) {

@@ -127,6 +127,8 @@ static void fill(void)
     ENDS(select)                                                                                             \
     ROW(linker, linker_add, (ctx, H, "bytes", 5, "name"), (ctx, H, NULL, 5, "name"))                         \
     ROW(linker, linker_add, (ctx, H, "bytes", 5, "name"), (ctx, H, "bytes", 5, NULL))                        \
+    ROW(linker, linker_add_borrowed, (ctx, H, "bytes", 5, "name"), (ctx, H, NULL, 5, "name"))                \
+    ROW(linker, linker_add_borrowed, (ctx, H, "bytes", 5, "name"), (ctx, H, "bytes", 5, NULL))               \
     ROW(linker, linker_add_source, (ctx, H, &a.src, "name"), (ctx, H, NULL, "name"))                         \
     ROW(linker, linker_add_source, (ctx, H, &a.src, "name"), (ctx, H, &a.src, NULL))                         \
     ROW(linker, linker_add_file, (ctx, H, &a.src, "name", NULL), (ctx, H, NULL, "name", NULL))               \

@@ -315,9 +315,11 @@ START_TEST(all_rows)
 }
 END_TEST
 
-START_TEST(golden)
+typedef cuvet_status linker_add(cuvet_ctx *ctx, cuvet_linker linker, const void *bytes, size_t size,
+                                const char *name);
+
+static void link_golden(const lc_case *lcase, linker_add *add)
 {
-    const lc_case *lcase = lc_get((unsigned)_i);
     bool success = strncmp(lcase->output, "CV-", 3) != 0;
     const char *used = NULL;
     char text[200];
@@ -329,7 +331,7 @@ START_TEST(golden)
         size_t count;
         const uint8_t *bytes = lc_file(lcase->input[i], &count);
 
-        status = cuvet_linker_add(lc_ctx, linker, bytes, count, lcase->input[i]);
+        status = add(lc_ctx, linker, bytes, count, lcase->input[i]);
         ck_assert_msg(status == CUVET_OK, "%s %s: input %u is %s", lcase->name, lcase->target, i,
                       cuvet_status_name(status));
     }
@@ -341,6 +343,47 @@ START_TEST(golden)
     else
         check_refusal(lcase, linker);
     lc_end(linker);
+}
+
+/* What is borrowed is not written to: the second link has the bytes of the first. */
+START_TEST(golden)
+{
+    link_golden(lc_get((unsigned)_i), cuvet_linker_add_borrowed);
+    link_golden(lc_get((unsigned)_i), cuvet_linker_add);
+}
+END_TEST
+
+/* No byte of an input is kept beside the caller's. */
+static uint64_t peak_of(const lc_case *lcase, linker_add *add, size_t *total)
+{
+    const cuvet_linker_options options = lc_options(lcase->target);
+    cuvet_linker linker;
+    cuvet_ctx *ctx;
+    uint64_t peak;
+
+    *total = 0;
+    ck_assert_int_eq(cuvet_ctx_create(NULL, &ctx), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_create(ctx, &options, &linker), CUVET_OK);
+    for (unsigned i = 0; i < lcase->count; i++) {
+        size_t count;
+        const uint8_t *bytes = lc_file(lcase->input[i], &count);
+
+        *total += count;
+        ck_assert_int_eq(add(ctx, linker, bytes, count, "object"), CUVET_OK);
+    }
+    ck_assert_int_eq(cuvet_linker_destroy(ctx, &linker), CUVET_OK);
+    peak = cuvet_ctx_peak(ctx);
+    cuvet_ctx_destroy(ctx);
+    return peak;
+}
+
+START_TEST(borrowed)
+{
+    const lc_case *lcase = lc_find("virtual_calls", "sm_90");
+    size_t total;
+    uint64_t copied = peak_of(lcase, cuvet_linker_add, &total);
+
+    ck_assert_uint_ge(copied - peak_of(lcase, cuvet_linker_add_borrowed, &total), total);
 }
 END_TEST
 
@@ -449,6 +492,7 @@ Suite *suite_linker(void)
     tcase_add_test(tcase, all_rows);
     tcase_add_loop_test(tcase, golden, 0, lc_rows());
     tcase_add_test(tcase, twice);
+    tcase_add_test(tcase, borrowed);
     tcase_add_test(tcase, call_graph);
     suite_add_tcase(suite, tcase);
     return suite;

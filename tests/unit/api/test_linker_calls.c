@@ -11,6 +11,7 @@
 
 enum call {
     ADD = 0,
+    ADD_BORROWED,
     ADD_SOURCE,
     NAME,
     COMPLETE,
@@ -77,6 +78,7 @@ static cuvet_status call(cuvet_ctx *ctx, cuvet_linker linker, unsigned which)
     ck_assert_int_eq(cuvet_source_memory("bytes", 5, &src), CUVET_OK);
     switch (which) {
     case ADD: return cuvet_linker_add(ctx, linker, "bytes", 5, "name");
+    case ADD_BORROWED: return cuvet_linker_add_borrowed(ctx, linker, "bytes", 5, "name");
     case ADD_SOURCE: return cuvet_linker_add_source(ctx, linker, &src, "name");
     case MODULE: return cuvet_linker_get_module(ctx, linker, 0, &at);
     case OTHER_SYMBOL: return cuvet_linker_get_symbol(ctx, linker, &diag, 1, &at, &count);
@@ -135,6 +137,8 @@ START_TEST(nothing_given)
     linker = lc_linker(&opts);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, NULL, 5, "name"), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, "bytes", 5, NULL), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_add_borrowed(lc_ctx, linker, NULL, 5, "name"), CUVET_E_NULL);
+    ck_assert_int_eq(cuvet_linker_add_borrowed(lc_ctx, linker, "bytes", 5, NULL), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_source_memory("bytes", 5, &src), CUVET_OK);
     ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, linker, NULL, "name"), CUVET_E_NULL);
     ck_assert_int_eq(cuvet_linker_add_source(lc_ctx, linker, &src, NULL), CUVET_E_NULL);

@@ -66,7 +66,8 @@ static void damage_field(bool shared)
         if (!sym || cv_fixups_get(&link.fixups->fixup, i)->n_fields == 0 ||
             !(shared ? cv_l_is_shared(sym) : cv_l_is_constant(sym)))
             continue;
-        *byte_at(cv_l_osec(&link, cv_l_became(&link, cv_out_run_of(link.out, (cv_id)i)->target)->out)->off + rel->off + 5) ^= 1;
+        *byte_at(cv_l_osec(&link, cv_l_became(&link, cv_out_run_of(link.out, (cv_id)i)->target)->out)->off +
+                 rel->off + 5) ^= 1;
         return;
     }
     ck_abort_msg("nothing is applied");
