@@ -153,11 +153,36 @@ cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
     return status;
 }
 
+/* What no stage behind the file asks for, which is most of the memory of a link. */
+static void free_plan(cv_link *link)
+{
+    cv_mem *mem = &link->ctx->mem;
+
+    cv_irels_free(mem, &link->out->irel);
+    cv_rel_runs_free(mem, &link->out->run);
+    cv_u32s_free(mem, &link->out->rel_osym);
+    cv_fixups_free(mem, &link->fixups->fixup);
+    cv_fixeds_free(mem, &link->fixups->fixed);
+    cv_fields_free(mem, &link->fixups->field);
+    cv_irecs_free(mem, &link->records->rec);
+    cv_iwords_free(mem, &link->records->word);
+    cv_oinfos_free(mem, &link->records->oinfo);
+}
+
 cuvet_status cv_link_complete(cv_link *link, cv_block *out, cv_slices *file)
 {
+    cuvet_status status;
+    uint64_t next = 0;
+
+    while (CV_AT(RECIPE, next).run != run_write)
+        next++;
     link->file->block = out;
     link->file->slices = file;
-    return cv_link_run_to(link, UINT64_MAX);
+    status = cv_link_run_to(link, next);
+    free_plan(link);
+    for (next++; next < CV_COUNT(RECIPE) && status == CUVET_OK; next++)
+        status = cv_link_run(link, next);
+    return status;
 }
 
 cuvet_status cv_link_callgraph(const cv_link *link, const cuvet_callgraph_sink *sink)
@@ -211,9 +236,6 @@ void cv_link_end(cv_link *link)
     cv_u32s_free(mem, &link->out->became_sym);
     cv_osecs_free(mem, &link->out->osec);
     cv_osyms_free(mem, &link->out->osym);
-    cv_irels_free(mem, &link->out->irel);
-    cv_rel_runs_free(mem, &link->out->run);
-    cv_u32s_free(mem, &link->out->rel_osym);
     cv_lparts_free(mem, &link->out->part);
     cv_name_uses_free(mem, &link->out->sh_names);
     cv_name_uses_free(mem, &link->out->str_names);
@@ -224,12 +246,7 @@ void cv_link_end(cv_link *link)
     cv_fn_memories_free(mem, &link->memory->fn);
     cv_shared_places_free(mem, &link->memory->shared);
     cv_u64s_free(mem, &link->memory->bank_off);
-    cv_fixups_free(mem, &link->fixups->fixup);
-    cv_fixeds_free(mem, &link->fixups->fixed);
-    cv_fields_free(mem, &link->fixups->field);
-    cv_irecs_free(mem, &link->records->rec);
-    cv_iwords_free(mem, &link->records->word);
-    cv_oinfos_free(mem, &link->records->oinfo);
+    free_plan(link);
     cv_u32s_free(mem, &link->layout->order);
     cv_u32s_free(mem, &link->layout->sym_order);
     cv_name_places_free(mem, &link->layout->name);

@@ -95,6 +95,35 @@ START_TEST(builder_reserves)
 }
 END_TEST
 
+/* A place of somebody else is filled to its last byte, and not beyond. */
+START_TEST(builder_at_a_place)
+{
+    uint8_t place[13] = { 0 };
+    const uint8_t want[13] = { 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 7 };
+    cv_builder builder;
+
+    cv_builder_at(&builder, place, 12);
+    place[12] = 7;
+    cv_put_u64(&builder, 1);
+    cv_put_u32(&builder, 2);
+    ck_assert(!builder.failed);
+    ck_assert_uint_eq(builder.len, 12);
+    ck_assert_mem_eq(place, want, 13);
+    cv_put_u8(&builder, 9);
+    ck_assert(builder.failed);
+    cv_builder_free(&builder);
+    cv_builder_at(&builder, place, 12);
+    cv_builder_reserve(&builder, 12);
+    ck_assert(!builder.failed);
+    cv_builder_reserve(&builder, 13);
+    ck_assert(builder.failed);
+    cv_builder_at(&builder, place, 12);
+    cv_put_zero(&builder, 13);
+    ck_assert(builder.failed);
+    ck_assert_mem_eq(place, want, 13);
+}
+END_TEST
+
 START_TEST(slices_read_back)
 {
     cv_slices slices = { 0 };
@@ -214,6 +243,7 @@ Suite *suite_output(void)
     tcase_add_test(tcase, builder_writes_little_endian);
     tcase_add_test(tcase, builder_fails_once);
     tcase_add_test(tcase, builder_reserves);
+    tcase_add_test(tcase, builder_at_a_place);
     tcase_add_test(tcase, slices_read_back);
     tcase_add_test(tcase, slices_fail_once);
     tcase_add_test(tcase, search_equals_loop);
