@@ -154,7 +154,7 @@ cuvet_status cv_link_run_to(cv_link *link, uint64_t last)
 }
 
 /* What no stage behind the file asks for, which is most of the memory of a link. */
-static void free_plan(cv_link *link)
+static void free_plan(const cv_link *link)
 {
     cv_mem *mem = &link->ctx->mem;
 
