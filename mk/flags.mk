@@ -10,8 +10,9 @@ CV_MAP     := -ffile-prefix-map=$(SRCDIR)=. -ffile-prefix-map=$(abspath $(BUILD)
 
 # The newest clang: sanitizers want it.
 SAN_CC     := $(firstword $(foreach c,clang-16 clang-15 clang-14 clang,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
-# MC/DC wants 18 at least; an older one is asked for nothing else.
-MCDC_CC    := $(firstword $(foreach c,clang-20 clang-19 clang-18,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
+# MC/DC wants 18 at least, with the tools of its own version, which alone read what it writes; an older one is asked for nothing else.
+MCDC_CC    := $(firstword $(foreach v,20 19 18,$(if $(shell command -v clang-$(v) > /dev/null && command -v llvm-cov-$(v) > /dev/null \
+                  && command -v llvm-profdata-$(v) > /dev/null && echo yes),clang-$(v))))
 # Fuzzing of our own (fuzz-<target>, campaign): -O2, executions per second are what a campaign is paid in.
 FUZZ_OURS  := -O2 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined,float-divide-by-zero,local-bounds -fno-sanitize-recover=all
 FUZZ_CXX    = $(subst clang,clang++,$(SAN_CC))

@@ -207,8 +207,10 @@ coverage: ## line and branch coverage of the library by the tests; floors that m
 .PHONY: check-mcdc
 check-mcdc: ## which conditions of the parsing core decide, by unit tests and corpora (clang 18 or newer, with its llvm tools); SKIPPED without
 ifeq ($(MCDC_CC),)
-	@echo "SKIPPED: MC/DC wants clang-18 or newer (clang-19, llvm-19, libclang-rt-19-dev of Debian 12)"; exit 77
+	@echo "SKIPPED: MC/DC wants clang 18 or newer with llvm-cov and llvm-profdata of its version (clang-19, llvm-19, libclang-rt-19-dev of Debian 12)"; exit 77
 else
+	@mkdir -p $(BUILD); echo 'int main(void) { return 0; }' | $(MCDC_CC) -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc -x c - -o $(BUILD)/mcdc-probe 2> /dev/null \
+	    || { echo "SKIPPED: MC/DC wants the runtime of $(MCDC_CC) that counts (libclang-rt-$(MCDC_CC:clang-%=%)-dev of Debian 12)"; exit 77; }
 	@$(SUBMAKE) MODE=mcdc BUILD=$(BUILD)/mcdc tests-build replay-build
 	@$(PYTHON) tools/mcdc.py --build $(BUILD)/mcdc --jobs $(JOBS) --floor tools/mcdc.floor --llvm $(MCDC_CC:clang-%=%)
 endif
