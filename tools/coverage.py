@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Line and branch coverage of the parsing layers from a MODE=cov build, or one with MODE=asan COVERAGE=1.
+"""Line and branch coverage of the library and the command from a MODE=cov build, or one with MODE=asan COVERAGE=1.
 
 Two figures per directory: unit tests alone, and unit tests plus replayed corpora and command tests. What is missing is
 listed in <build>/missing.txt and summed up on the screen. Branches guarded by CV_NEVER() are unreachable unless our
@@ -23,7 +23,10 @@ import runtests  # noqa: E402
 
 ROOT = runtests.ROOT
 DIRS = ("src/bytes", "src/codec", "src/format")
-ALSO = ("src/base", "src/io", "src/target", "src/cubin", "src/host", "src/intake", "src/scan", "src/drive", "src/api")
+ALSO = ("src/base", "src/io", "src/proc", "src/target", "src/cubin", "src/host", "src/intake", "src/finalize", "src/scan",
+        "src/link", "src/drive", "src/api", "cli")
+# Beside the test programs; what a machine cannot build is not there.
+PROGRAMS = ("libcuvet.so.0", "cuvet", "cuvet-worker", "cuvet-package", "libcuvet-worker.so.0")
 
 
 VERSIONS = ("-16", "-15", "-14", "")  # of the tools, newest first: a profile is read by those of its compiler
@@ -244,7 +247,7 @@ def main():
     merge_jobs([os.path.join(work, "unit"), os.path.join(work, "all")], os.path.join(work, "all.profdata"))
 
     replays = [r for r in sorted(glob.glob(os.path.join(a.build, "replay", "*"))) if os.access(r, os.X_OK)]
-    objects = [os.path.join(a.build, "libcuvet.so.0"), os.path.join(a.build, "cuvet")] + bins + replays
+    objects = [p for p in (os.path.join(a.build, n) for n in PROGRAMS) if os.path.exists(p)] + bins + replays
     by_unit, by_all = (read_coverage(objects, os.path.join(work, n + ".profdata")) for n in ("unit", "all"))
     unit, _, _ = measure(by_unit)
     totals, missing, excluded = measure(united(by_unit, by_all))

@@ -240,7 +240,8 @@ static void name_sections(cv_ctx *ctx, cv_cubin *cubin)
     for (uint64_t i = 1; i < cubin->sec.count; i++) {
         cv_sec *sec = cv_sec_mut(cubin, i);
 
-        if (sec->header.name >= end || !cv_span_cstr(cubin->shstrtab, sec->header.name, &sec->name)) {
+        if (sec->header.name >= end ||
+            CV_NEVER(!cv_span_cstr(cubin->shstrtab, sec->header.name, &sec->name))) {
             cv_sec_report(ctx, cubin, i, CV_R_SEC_NAME, CV_SH_NAME, sec->header.name, cubin->shstrtab.len);
             continue;
         }

@@ -77,7 +77,8 @@ static cuvet_status collect_items(cv_ctx *ctx, cv_cubin *cubin)
         if (sec->in_file || (cv_elf_type_exempt(sec->header.type) && sec->header.off <= cubin->image.len))
             ok = cv_keys_push(&ctx->mem, &cubin->by_off, (cv_key){ sec->header.off, i });
     }
-    ok = ok && cv_keys_push(&ctx->mem, &cubin->by_off, (cv_key){ cubin->header.shoff, ITEM_SECTIONS });
+    if (ok)
+        ok = cv_keys_push(&ctx->mem, &cubin->by_off, (cv_key){ cubin->header.shoff, ITEM_SECTIONS });
     if (ok && cubin->header.phnum != 0)
         ok = cv_keys_push(&ctx->mem, &cubin->by_off, (cv_key){ cubin->header.phoff, ITEM_SEGMENTS });
     if (!ok)
@@ -185,9 +186,9 @@ static void check_reserved(ledger_walk *walk, const ledger_item *item)
 {
     cv_span room;
 
-    if (!cv_work(walk->ctx, item->size / 8, item->off) ||
-        !cv_span_sub(walk->cubin->image, item->off, item->size, &room) ||
-        cv_span_find_nonzero(room) == room.len)
+    if (CV_NEVER(!cv_span_sub(walk->cubin->image, item->off, item->size, &room)))
+        return;
+    if (!cv_work(walk->ctx, item->size / 8, item->off) || cv_span_find_nonzero(room) == room.len)
         return;
     cv_report_at(walk->ctx, CUVET_P_SECTION, item->index,
                  cv_arch_has(cv_arch_of(walk->cubin->sm), CV_ARCH_RESERVED_DATA)
@@ -201,7 +202,8 @@ static void claim_item(ledger_walk *walk, const ledger_item *item)
     bool twice = item->size != 0 && item->off < walk->pos;
     uint64_t had = twice ? cv_min(item->size, walk->pos - item->off) : 0;
 
-    if (twice && item->off < cv_elf_ehdr_size(walk->cubin->header.is32) && item->index != 0)
+    /* Tables in it were rejected with the header. */
+    if (twice && item->off < cv_elf_ehdr_size(walk->cubin->header.is32))
         cv_sec_report(walk->ctx, walk->cubin, item->index, CV_R_SEC_IN_HEADER, CV_SH_OFFSET, item->off,
                       cv_elf_ehdr_size(walk->cubin->header.is32));
     else if (twice)

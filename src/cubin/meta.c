@@ -79,8 +79,9 @@ static void read_tools(cv_ctx *ctx, cv_cubin *cubin, cv_span span)
         bool known = tool_version_ok(ctx, cubin->old_tools || count > 0, span, &note);
 
         /* Behind the note of a linker one of an old version would be read, whoever wrote it. */
-        if ((known || is_old_version(version_of(span, &note))) &&
-            cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && known && count == 0)
+        if (!known && !is_old_version(version_of(span, &note)))
+            continue;
+        if (cv_tkinfo_read(ctx, span, &note, &tkinfo) == CUVET_OK && known && count == 0)
             take_tool(cubin, &note, &tkinfo);
     }
     if (status == CUVET_END && count == 0)

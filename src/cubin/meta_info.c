@@ -87,7 +87,9 @@ static bool said_so(const info_section *info, const cv_tlv *again)
 
     if (!cv_work(info->ctx, again->off / 4, info->body.off))
         return false;
-    while (pos < again->off && cv_tlv_at(info->body, pos, &tlv) == CV_TLV_OK) {
+    while (pos < again->off) {
+        if (CV_NEVER(cv_tlv_at(info->body, pos, &tlv) != CV_TLV_OK))
+            return false;
         pos = tlv.next;
         if (tlv.code == again->code && tlv.format == again->format && tlv.value == again->value &&
             cv_u32_at(info->body, tlv.payload) == cv_u32_at(info->body, again->payload) &&
@@ -211,7 +213,7 @@ static void check_cbank_off(const info_section *info)
     const cv_gen *gen = info->cubin->gen;
     uint32_t want = info->large ? gen->large : gen->parameters;
 
-    if (want != 0 && cv_arch_of(info->cubin->sm) && info->cbank_off != want)
+    if (cv_arch_of(info->cubin->sm) && info->cbank_off != want)
         report_record(info, CV_R_TLV_CBANK_OFFSET, info->cbank_at, 2, info->cbank_off, want);
 }
 

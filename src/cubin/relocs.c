@@ -268,8 +268,7 @@ static void check_known(const reloc_batch *batch, uint64_t index, const cv_elf_r
     if (CV_UNLIKELY(type == CV_STT_FUNC && cv_reloc_is_variable(facts)))
         entry_report(batch, index, CV_R_RELOC_VARIABLE, 8, reloc->type, type);
     /* common variables are placed by a linker, and other numbers are no sections */
-    if (named && (shndx < CV_SHN_LORESERVE || shndx == CV_SHN_XINDEX) && !batch->debug &&
-        !is_known(batch, facts, named, type))
+    if (named && (shndx < CV_SHN_LORESERVE || shndx == CV_SHN_XINDEX) && !is_known(batch, facts, named, type))
         entry_report(batch, index, CV_R_RELOC_UNPLACED, 12, shndx, type);
 }
 

@@ -89,7 +89,7 @@ static void check_strings(cv_ctx *ctx, const cv_cubin *cubin, uint64_t index, co
 {
     cv_span body = cv_cubin_body(cubin, index);
 
-    if (sec->header.type != CV_SHT_STRTAB || !sec->in_file)
+    if (!sec->in_file)
         return;
     if (body.len == 0)
         cv_sec_report(ctx, cubin, index, CV_R_STR_BOUNDS, CV_SH_SIZE, 0, 0);
@@ -127,7 +127,7 @@ static bool type_fits(const cv_cubin *cubin, const cv_sec *sec, const cv_section
 /* May code of tools that write ABI 7 be in it? They knew no machine after those of the old banks. */
 static bool is_of_old_tools(const cv_cubin *cubin)
 {
-    return cubin->legacy || (cubin->abi8 && cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS));
+    return cubin->legacy || cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS);
 }
 
 static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section_facts *facts, uint64_t *want)

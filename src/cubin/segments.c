@@ -358,9 +358,10 @@ cuvet_status cv_cubin_check_segments(cv_ctx *ctx, cv_cubin *cubin)
     cuvet_status status;
 
     if (cubin->header.phnum == 0 || cubin->header.phentsize != cv_elf_phdr_size(is32) ||
-        !cv_work(ctx, cubin->header.phnum + cubin->sec.count / 4, cubin->image.off + cubin->header.phoff) ||
-        !cv_span_sub(cubin->image, cubin->header.phoff, cubin->header.phnum * cv_elf_phdr_size(is32),
-                     &loads.table))
+        !cv_work(ctx, cubin->header.phnum + cubin->sec.count / 4, cubin->image.off + cubin->header.phoff))
+        return CUVET_OK;
+    if (CV_NEVER(!cv_span_sub(cubin->image, cubin->header.phoff, cubin->header.phnum * cv_elf_phdr_size(is32),
+                              &loads.table)))
         return CUVET_OK;
     if (cubin->conv && cubin->exe)
         count_room(&loads);

@@ -226,12 +226,11 @@ static void check_variable(const symbol_pass *pass, uint64_t at, const cv_elf_sy
         sym_report(pass, at, CV_R_SYM_SPACE, CV_ST_OTHER, symbol->other, want);
 }
 
-/* What other objects may name where it is defined: functions, variables and sections. A linker would give the
+/* What other objects may name where it is defined: functions and variables. A linker would give the
  * reference of another object a place in code, or in no memory, and ends by a signal. */
 static bool is_for_others(const cv_elf_symbol *symbol, uint8_t type)
 {
-    return cv_elf_sym_bind(symbol) == CV_STB_LOCAL || type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT ||
-           type == CV_STT_SECTION;
+    return cv_elf_sym_bind(symbol) == CV_STB_LOCAL || type == CV_STT_FUNC || type == CV_STT_CUDA_OBJECT;
 }
 
 /* A symbol that is defined in a section. */

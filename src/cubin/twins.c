@@ -116,8 +116,9 @@ static void check_symbols(cv_twins *pass)
             symbol_report(pass, other, i, CV_ST_NAME, other ? (uint32_t)right : 0, one ? (uint32_t)left : 0);
             return; /* those behind it have lost their partners */
         }
-        if (cv_twin_symbol_at(pass, false, i, &native) && cv_twin_symbol_at(pass, true, i, &merc))
-            compare_symbols(pass, &native, &merc);
+        if (CV_NEVER(!cv_twin_symbol_at(pass, false, i, &native) || !cv_twin_symbol_at(pass, true, i, &merc)))
+            return;
+        compare_symbols(pass, &native, &merc);
     }
 }
 

@@ -158,7 +158,7 @@ static uint64_t code_of(const cv_twins *pass, const cv_sec *sec)
 {
     uint64_t code = cv_u32_at(cv_cubin_body(pass->cubin, sec->header.info), 0);
 
-    return sec->header.info != 0 && cv_cubin_sec(pass->cubin, code)->capsule == sec->header.info ? code : 0;
+    return cv_cubin_sec(pass->cubin, code)->capsule == sec->header.info ? code : 0;
 }
 
 /* Textures of a kernel: native code finds them in its parameters. */

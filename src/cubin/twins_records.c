@@ -55,7 +55,9 @@ static bool next_record(cv_span span, uint64_t *at, bool global, cv_tlv *out)
     while (span.len - *at >= CV_TLV_HEAD) {
         uint64_t size = record_size(cv_u32_at(span, *at));
 
-        if (size == 0 || size > span.len - *at || cv_tlv_at(span, *at, out) != CV_TLV_OK)
+        if (size == 0 || size > span.len - *at)
+            return false;
+        if (CV_NEVER(cv_tlv_at(span, *at, out) != CV_TLV_OK)) /* its size is known */
             return false;
         *at += size;
         if (global || !is_made_up(span, out))
@@ -78,8 +80,10 @@ static bool same_record(cv_twins *pass, bool global, cv_span native, const cv_tl
         return left->value == 8 &&
                cv_twin_same_symbol(pass, cv_u32_at(native, left->payload), cv_u32_at(merc, right->payload)) &&
                cv_u32_at(native, left->payload + 4) == cv_u32_at(merc, right->payload + 4);
-    return cv_span_sub(native, left->payload, left->value, &own) &&
-           cv_span_sub(merc, right->payload, right->value, &other) && cv_span_eq(own, other);
+    if (CV_NEVER(!cv_span_sub(native, left->payload, left->value, &own) ||
+                 !cv_span_sub(merc, right->payload, right->value, &other)))
+        return false;
+    return cv_span_eq(own, other);
 }
 
 /* The code of a record that the other side lacks, or the first word that makes two different. */

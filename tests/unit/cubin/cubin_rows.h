@@ -3,50 +3,8 @@
 #ifndef TESTS_UNIT_CUBIN_CUBIN_ROWS_H
 #define TESTS_UNIT_CUBIN_CUBIN_ROWS_H
 
-#include "cubin/internal.h"
+#include "cubin_edit.h"
 
-typedef enum { NOTHING, HEADER, SECTION, SYMBOL, MERC_SYMBOL, SEGMENT, BODY, LABEL } edit_kind;
-
-typedef struct cubin_edit {
-    edit_kind kind;
-    const char *name; /* section; symbol, "@name" for a section symbol */
-    int64_t at;       /* offset, field, or distance from the end when negative */
-    unsigned width;
-    uint64_t value;
-} cubin_edit;
-
-#define H(at, width, value)                                                                                  \
-    {                                                                                                        \
-        HEADER, NULL, at, width, value                                                                       \
-    }
-#define S(name, field, value)                                                                                \
-    {                                                                                                        \
-        SECTION, name, CV_SH_##field, 0, value                                                               \
-    }
-#define Y(name, field, value)                                                                                \
-    {                                                                                                        \
-        SYMBOL, name, CV_ST_##field, 0, value                                                                \
-    }
-#define M(name, field, value)                                                                                \
-    {                                                                                                        \
-        MERC_SYMBOL, name, CV_ST_##field, 0, value                                                           \
-    }
-#define G(field, index, value)                                                                               \
-    {                                                                                                        \
-        SEGMENT, NULL, CV_PH_##field, index, value                                                           \
-    }
-#define B(section, at, width, value)                                                                         \
-    {                                                                                                        \
-        BODY, section, at, width, value                                                                      \
-    }
-#define L(section, at, value)                                                                                \
-    {                                                                                                        \
-        LABEL, section, at, 1, value                                                                         \
-    } /* byte of a section's name */
-#define NONE                                                                                                 \
-    {                                                                                                        \
-        NOTHING, NULL, 0, 0, 0                                                                               \
-    }
 #define HERE     (-1) /* the place of the first edit */
 #define SECOND   (-2) /* the place of the second edit */
 #define ANYWHERE (-3)
@@ -59,25 +17,7 @@ typedef struct cubin_row {
     cuvet_status status; /* OK: the picture is built all the same */
 } cubin_row;
 
-#define FATAL    CUVET_E_MALFORMED
-#define EXE      "plain.sm_90"
-#define REL      "plain.sm_90.rdc"
-#define OLD      "plain.sm_75"
-#define OLDREL   "plain.sm_75.rdc"
-#define CAP      "plain.sm_100"
-#define DBG      "plain.sm_100.g.rdc"
-#define VARS     "vars.sm_90"
-#define VARREL   "vars.sm_90.rdc"
-#define VARCAP   "vars.sm_100"
-#define CALLS    "two_a.sm_90.rdc"
-#define OLDCALLS "two_a.sm_75.rdc"
-#define POINTERS "indirect.sm_90.rdc"
-#define LINKED   "two.sm_90.linked"
-#define TWINS    "two.sm_100.linked"
-#define TABLES   "branchy.sm_100"
-#define OWNERS   "owners.sm_90.rdc"
-#define K        "_Z5plainPi"
-
+#define FATAL CUVET_E_MALFORMED
 static const cubin_row ROWS[] = {
     { CV_R_ELF_MAGIC, EXE, { H(0, 1, 0x7E), NONE }, HERE, FATAL },
     { CV_R_ELF_CLASS, EXE, { H(4, 1, 3), NONE }, HERE, FATAL },

@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cubin/cubin.h"
-
 #include "cubin_rows.h"
 
-#define MAX_FILE (1u << 18)
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
 static cv_ctx ctx;
-static cv_cubin cubin;
-static uint8_t good[MAX_FILE], bytes[MAX_FILE];
-static uint64_t size;
+static cubin_file file;
 
 static struct {
     cuvet_diag diags[256];
@@ -41,28 +36,14 @@ static void setup(void)
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&ctx, NULL, &lim);
     ctx.emit = emit;
-    cv_cubin_init(&cubin);
+    cv_cubin_init(&file.cubin);
 }
 
 static void teardown(void)
 {
-    cv_cubin_free(&ctx, &cubin);
+    cv_cubin_free(&ctx, &file.cubin);
     cv_islands_drop();
     ck_assert_uint_eq(ctx.mem.live, 0);
-}
-
-static void load(const char *name)
-{
-    char path[256];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "corpus/samples/%s.cubin", name);
-    file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s: run from the root of the repository", path);
-    size = fread(good, 1, sizeof(good), file);
-    fclose(file);
-    ck_assert(size > 64 && size < sizeof(good));
-    memcpy(bytes, good, size);
 }
 
 static cuvet_status examine(uint64_t len, cv_ledger *ledger)
@@ -72,81 +53,10 @@ static cuvet_status examine(uint64_t len, cv_ledger *ledger)
 
     got.count = got.findings = 0;
     cv_ctx_unit(&ctx, len);
-    status = cv_cubin_examine(&ctx, &cubin, cv_span_of(bytes, len, 0), ledger, &extent);
+    status = cv_cubin_examine(&ctx, &file.cubin, cv_span_of(file.bytes, len, 0), ledger, &extent);
     if (status == CUVET_OK)
-        cv_cubin_check_tail(&ctx, cv_span_of(bytes, len, 0), extent, 0);
+        cv_cubin_check_tail(&ctx, cv_span_of(file.bytes, len, 0), extent, 0);
     return status;
-}
-
-static uint64_t section_named(const char *name)
-{
-    for (uint64_t i = 1; i < cubin.sec.count; i++)
-        if (cv_span_eq_str(cv_cubin_sec(&cubin, i)->name, name))
-            return i;
-    ck_assert_msg(strcmp(name, "0") == 0, "no section %s", name);
-    return 0;
-}
-
-static uint64_t symbol_named(const char *name, bool merc)
-{
-    cv_span table = merc ? cubin.merc_symtab : cubin.symtab, text;
-    cv_elf_symbol symbol;
-
-    for (uint64_t i = 1; i < (merc ? cubin.n_merc_syms : cubin.n_syms); i++) {
-        cv_elf_read_symbol(table, false, i, &symbol);
-        if (cv_span_cstr(cubin.strtab, symbol.name, &text) && cv_span_eq_str(text, name + (*name == '@')) &&
-            (*name == '@') == (cv_elf_sym_type(&symbol) == CV_STT_SECTION))
-            return i;
-    }
-    ck_assert_msg(strcmp(name, "0") == 0, "no symbol %s", name);
-    return 0;
-}
-
-static unsigned width_of(const cubin_edit *edit)
-{
-    static const unsigned SH[] = { 4, 4, 8, 8, 8, 8, 4, 4, 8, 8 }, ST[] = { 4, 1, 1, 2, 8, 8 },
-                          PH[] = { 4, 4, 8, 8, 8, 8, 8, 8 };
-
-    switch (edit->kind) {
-    case SECTION: return SH[edit->at];
-    case SYMBOL:
-    case MERC_SYMBOL: return ST[edit->at];
-    case SEGMENT: return PH[edit->at];
-    default: return edit->width;
-    }
-}
-
-/* Offset in the file of what an edit changes; cubin holds the picture of the good file. */
-static uint64_t place_of(const cubin_edit *edit)
-{
-    const cv_sec *sec;
-
-    switch (edit->kind) {
-    case SECTION:
-        return cubin.header.shoff + 64 * section_named(edit->name) +
-               cv_elf_shdr_at(false, (cv_shdr_field)edit->at);
-    case SYMBOL:
-        return cubin.symtab.off + 24 * symbol_named(edit->name, false) +
-               cv_elf_sym_at(false, (cv_sym_field)edit->at);
-    case MERC_SYMBOL:
-        return cubin.merc_symtab.off + 24 * symbol_named(edit->name, true) +
-               cv_elf_sym_at(false, (cv_sym_field)edit->at);
-    case SEGMENT:
-        return cubin.header.phoff + 56 * edit->width + cv_elf_phdr_at(false, (cv_phdr_field)edit->at);
-    case BODY:
-        sec = cv_cubin_sec(&cubin, section_named(edit->name));
-        return sec->header.off + (edit->at < 0 ? sec->header.size - (uint64_t)-edit->at : (uint64_t)edit->at);
-    case LABEL:
-        return cubin.shstrtab.off + cv_cubin_sec(&cubin, section_named(edit->name))->header.name +
-               (uint64_t)edit->at;
-    default: return (uint64_t)edit->at;
-    }
-}
-
-static void apply(const cubin_edit *edit, uint64_t at)
-{
-    for (unsigned i = 0; edit->kind != NOTHING && i < width_of(edit); i++)
-        bytes[at + i] = (uint8_t)(edit->value >> (8 * i));
 }
 
 static void run_row(const cubin_row *row)
@@ -155,18 +65,18 @@ static void run_row(const cubin_row *row)
     bool found = false;
     cuvet_status status;
 
-    load(row->sample);
-    ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+    cubin_file_load(&file, row->sample);
+    ck_assert_int_eq(examine(file.size, NULL), CUVET_OK);
     ck_assert_msg(got.findings == 0, "%s is not clean: %s", row->sample,
                   cuvet_rule_get(got.diags[0].rule)->id);
     for (int i = 0; i < 2; i++)
-        at[i] = place_of(&row->edits[i]);
+        at[i] = cubin_file_place(&file, &row->edits[i]);
     for (int i = 0; i < 2; i++)
-        apply(&row->edits[i], at[i]);
+        cubin_file_apply(&file, &row->edits[i], at[i]);
     want = row->at == HERE ? at[0] : row->at == SECOND ? at[1] : (uint64_t)row->at;
-    status = examine(size, NULL);
+    status = examine(file.size, NULL);
     for (unsigned i = 0; i < got.count; i++) {
-        ck_assert_msg(got.diags[i].file_off <= size, "%s: place outside the file",
+        ck_assert_msg(got.diags[i].file_off <= file.size, "%s: place outside the file",
                       cuvet_rule_get(got.diags[i].rule)->id);
         found = found ||
                 (got.diags[i].rule == row->rule && (row->at == ANYWHERE || got.diags[i].file_off == want));
@@ -211,20 +121,20 @@ START_TEST(relocations_at_load)
 {
     unsigned notes = 0;
 
-    load(LINKED);
-    ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+    cubin_file_load(&file, LINKED);
+    ck_assert_int_eq(examine(file.size, NULL), CUVET_OK);
     for (unsigned i = 0; i < got.count; i++) {
-        const cv_sec *sec = cv_cubin_sec(&cubin, section_named(".rela.text._Z6callerPi"));
+        const cv_sec *sec = cv_cubin_sec(&file.cubin, cubin_file_section(&file, ".rela.text._Z6callerPi"));
 
         if (got.diags[i].rule != CV_R_RELOC_AT_LOAD)
             continue;
         ck_assert_uint_eq(got.diags[i].got, sec->header.size / sec->header.entsize);
-        ck_assert_uint_eq(got.diags[i].want, symbol_named("_Z6callerPi", false));
+        ck_assert_uint_eq(got.diags[i].want, cubin_file_symbol(&file, "_Z6callerPi", false));
         notes++;
     }
     ck_assert_uint_eq(notes, 1);
-    load(CALLS);
-    ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+    cubin_file_load(&file, CALLS);
+    ck_assert_int_eq(examine(file.size, NULL), CUVET_OK);
     for (unsigned i = 0; i < got.count; i++)
         ck_assert_uint_ne(got.diags[i].rule, CV_R_RELOC_AT_LOAD);
 }
@@ -246,11 +156,11 @@ START_TEST(all_samples_clean)
             continue;
         memcpy(name, entry->d_name, len - 6);
         name[len - 6] = 0;
-        load(name);
-        ck_assert_msg(examine(size, &ledger) == CUVET_OK, "%s", name);
+        cubin_file_load(&file, name);
+        ck_assert_msg(examine(file.size, &ledger) == CUVET_OK, "%s", name);
         ck_assert_msg(got.findings == 0, "%s: %s", name, cuvet_rule_get(got.diags[0].rule)->id);
-        ck_assert_uint_eq(cubin.extent, size);
-        ck_assert_msg(cv_ledger_complete(&ctx, &ledger, 0, size, &bad), "%s: hole at 0x%lx", name,
+        ck_assert_uint_eq(file.cubin.extent, file.size);
+        ck_assert_msg(cv_ledger_complete(&ctx, &ledger, 0, file.size, &bad), "%s: hole at 0x%lx", name,
                       (unsigned long)bad);
         cv_ledger_free(&ctx, &ledger);
         cv_islands_drop();
@@ -267,12 +177,12 @@ START_TEST(whole_programs)
     static const char *const NAMES[] = { "plain.sm_75.rdc", "plain.sm_90.rdc", "plain.sm_120.rdc" };
 
     for (size_t i = 0; i < N(NAMES); i++) {
-        load(NAMES[i]);
-        bytes[16] = 0x00;
-        bytes[17] = 0xFF;
-        ck_assert_int_eq(examine(size, NULL), CUVET_OK);
+        cubin_file_load(&file, NAMES[i]);
+        file.bytes[16] = 0x00;
+        file.bytes[17] = 0xFF;
+        ck_assert_int_eq(examine(file.size, NULL), CUVET_OK);
         ck_assert_msg(got.findings == 0, "%s: %s", NAMES[i], cuvet_rule_get(got.diags[0].rule)->id);
-        ck_assert(cv_cubin_is_whole(&cubin) && cubin.conv);
+        ck_assert(cv_cubin_is_whole(&file.cubin) && file.cubin.conv);
     }
 }
 END_TEST
