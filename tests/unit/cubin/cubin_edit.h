@@ -72,7 +72,8 @@ typedef struct cubin_file {
     cv_cubin cubin;
 } cubin_file;
 
-/* A file of a folder below the working directory; a sample, without its ending. */
+/* A file of a folder below the working directory; a sample, without its ending, or "folder/name" of the
+ * corpora. */
 void cubin_file_read(cubin_file *file, const char *folder, const char *name);
 void cubin_file_load(cubin_file *file, const char *name);
 uint64_t cubin_file_section(const cubin_file *file, const char *name); /* "0": the null section */

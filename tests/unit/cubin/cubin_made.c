@@ -16,7 +16,7 @@ static void look(cubin_made *made)
     cubin->image = cv_span_of(made->bytes, BODIES_AT + made->used, 0);
     cubin->symtab = cv_span_of(made->bytes, cubin->n_syms * SYMBOL, 0);
     cubin->merc_symtab = cv_span_of(made->bytes + MERC_AT, cubin->n_merc_syms * SYMBOL, MERC_AT);
-    cubin->strtab = cv_span_of(made->bytes + TEXT_AT, made->text, TEXT_AT);
+    cubin->strtab = cv_span_of(made->bytes + TEXT_AT, made->text - made->cut, TEXT_AT);
     cubin->extent = cubin->image.len;
 }
 

@@ -14,6 +14,7 @@ typedef struct cubin_made {
     /* Both tables of symbols, the strings, then the bodies in the order in which they were added. */
     uint8_t bytes[2 * MADE_SYMBOLS * 24 + MADE_TEXT + MADE_BODIES];
     uint64_t text, used; /* ends of the strings and of the bodies */
+    bool cut;            /* the last string has no end */
 } cubin_made;
 
 /* An executable for 'sm', with the null section and the null symbols. */

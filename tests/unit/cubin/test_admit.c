@@ -50,6 +50,15 @@ typedef struct row {
         .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = (kind) }, .abi8 = true,              \
         .sm = (number), .toolkit = 130, __VA_ARGS__                                                          \
     }
+/* Code of a capsule that says where it runs as it is, and where it can be made again: for all up to its own family. */
+#define SAYS(number, text, bits)                                                                             \
+    ABI8(number, 2, .suffix = 'f', .suffix_known = true, .first[CV_ROLE_TEXT] = (text),                      \
+         .compat = { .len = 4 },                                                                             \
+         .claims = { .has = 1u << CV_COMPAT_CAN_FASTPATH_FINALIZE, .fastpath = (bits) })
+#define AS_IS(number)                                                                                        \
+    {                                                                                                        \
+        .target = { number, 0 }, .toolkit = 130, .finished = true                                            \
+    }
 #define ABI7(number, version)                                                                                \
     {                                                                                                        \
         .header = { .osabi = 0x33, .abiversion = 7, .type = 1, .flags = 0x500550 }, .legacy = true,          \
@@ -150,6 +159,16 @@ static const row ROWS[] = {
     { "Mercury", ABI8(100, 1, 0), FOR(100, 0), CV_R_ADMIT_KIND },
     { "two kinds", ABI8(100, 6, 0), FOR(100, 0), CV_R_ADMIT_KIND },
     { "no kind", ABI8(90, 0, 0), FOR(90, 0), CV_R_ADMIT_KIND },
+    { "sm_90 of the older ABI without a version", ABI7(90, 0), FOR(90, 0), -1 },
+    { "as it is, a machine whose code says nothing of it", ABI7(80, 115), AS_IS(86), -1 },
+    { "as it is, for itself", SAYS(100, 3, 0), AS_IS(100), -1 },
+    { "as it is, no code", SAYS(100, 0, 0), AS_IS(103), -1 },
+    { "as it is, the bit is not there", SAYS(100, 3, 0), AS_IS(103), CV_R_ADMIT_RETARGET },
+    { "as it is, the bit is there", SAYS(100, 3, 8), AS_IS(103), -1 },
+    { "to be made again, the bit is not there", SAYS(100, 3, 0), FOR(103, 0), -1 },
+    { "as it is, nothing is said",
+      ABI8(100, 2, .suffix = 'f', .suffix_known = true, .first[CV_ROLE_TEXT] = 3), AS_IS(103),
+      CV_R_ADMIT_RETARGET },
 };
 
 START_TEST(rules)

@@ -99,6 +99,9 @@ START_TEST(nothing_outside)
     cubin_made_begin(&made, &ctx, 90);
     section = cubin_made_section(&made, CV_ROLE_GLOBAL_INIT, ".nv.global.init", NULL, 16);
     cv_cubin_set_first(&made.cubin, CV_N_ROLES, section);
+    cv_cubin_set_first(&made.cubin, CV_ROLE_UDT, section);
+    cv_cubin_set_first(&made.cubin, CV_ROLE_UDT, 7); /* the first one stays */
+    ck_assert_uint_eq(cv_cubin_first(&made.cubin, CV_ROLE_UDT), section);
     ck_assert_uint_eq(cv_cubin_first(&made.cubin, CV_N_ROLES), 0);
     ck_assert_uint_eq(cv_cubin_body(&made.cubin, section).len, 16);
     cubin_made_at(&made, section)->header.off = made.cubin.image.len;
@@ -285,12 +288,14 @@ START_TEST(names_of_one_hash)
                                        UINT64_C(0x6361616161616163) };
     char name[17];
 
-    for (unsigned twice = 0; twice < 2; twice++) {
+    for (unsigned which = 0; which < 4; which++) {
+        unsigned twice = which & 1;
         uint32_t section;
 
         cubin_made_begin(&made, &ctx, 90);
         section = cubin_made_section(&made, CV_ROLE_GLOBAL, ".nv.global", NULL, 64);
-        (void)cubin_made_symbol(&made, false, "another", GLOBAL_OBJECT, 0, section, 0, 4);
+        for (char other[] = "another1"; which >= 2 && other[7] < '9'; other[7]++)
+            (void)cubin_made_symbol(&made, false, other, GLOBAL_OBJECT, 0, section, 0, 4);
         for (size_t i = 0; i < N(BEGINS) + twice; i++) {
             name_of_hash(name, BEGINS[i % N(BEGINS)], UINT64_C(0x7172737475767778));
             (void)cubin_made_symbol(&made, false, name, GLOBAL_OBJECT, 0, section, 4 * i, 4);

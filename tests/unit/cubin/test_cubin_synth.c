@@ -341,6 +341,9 @@ START_TEST(legacy_details)
     synth.shoff_bias = 4;
     ck_assert(reports(&synth, CV_R_ELF_SHOFF_ALIGN));
     ck_assert_uint_eq(last_finding.file_off, 40);
+    synth.is32 = true;
+    ck_assert(!reports(&synth, CV_R_ELF_SHOFF_ALIGN));
+    synth.is32 = false;
     synth.shoff_bias = 8;
     ck_assert(reports(&synth, CV_R_LEDGER_GAP));
 }

@@ -547,6 +547,30 @@ START_TEST(names_of_debug_data)
 }
 END_TEST
 
+/* One side has more symbols than the other: of those without a name nothing is said. */
+START_TEST(more_symbols)
+{
+    static const struct {
+        const char *native, *merc; /* NULL: there is none */
+        bool said;
+    } CASES[] = { { NULL, "", false }, { NULL, "v", true }, { "", NULL, false },
+                  { "v", NULL, true }, { "v", "", true },   { "", "v", true } };
+
+    for (size_t i = 0; i < N(CASES); i++) {
+        uint32_t section;
+
+        anew();
+        section = cubin_made_section(&made, CV_ROLE_GLOBAL, ".nv.global", NULL, 16);
+        if (CASES[i].native)
+            (void)cubin_made_symbol(&made, false, CASES[i].native, GLOBAL_OBJECT, 0, section, 0, 4);
+        if (CASES[i].merc)
+            (void)cubin_made_symbol(&made, true, CASES[i].merc, GLOBAL_OBJECT, 0, section, 0, 4);
+        ck_assert_int_eq(cv_cubin_check_twins(&ctx, &made.cubin), CUVET_OK);
+        ck_assert_msg((seen[CV_R_TWIN_SYMBOL] != 0) == CASES[i].said, "case %zu", i);
+    }
+}
+END_TEST
+
 Suite *suite_test_cubin_twins(void)
 {
     Suite *suite = suite_create("cubin_twins");
@@ -557,6 +581,7 @@ Suite *suite_test_cubin_twins(void)
     tcase_add_test(tcase, records_of_all);
     tcase_add_test(tcase, names_of_symbols);
     tcase_add_test(tcase, places_of_symbols);
+    tcase_add_test(tcase, more_symbols);
     tcase_add_test(tcase, relocations_of_data);
     tcase_add_test(tcase, bytes_of_data);
     tcase_add_test(tcase, relocations_of_code);
