@@ -60,6 +60,10 @@ ONCE_CALLS := cv_classify_look cv_classify cv_containers_probe cv_walk_open cv_h
               cv_block_load cv_codec_decode
 $(BUILD)/tests/once: private LDFLAGS += $(ONCE_CALLS:%=-Wl,--wrap=%)
 
+# System calls of src/io that tests/unit/io/test_system.c lets fail.
+IO_CALLS := close fsync fstat64 linkat mkostemp64 open64 openat64 pread64 read renameat renameat2 unlinkat write writev
+$(BUILD)/tests/unit_io: private LDFLAGS += $(IO_CALLS:%=-Wl,--wrap=%)
+
 # The examples are compiled as a stranger would: public headers, the shared library.
 EXAMPLE_BINS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
 $(BUILD)/examples/service: EXAMPLE_LIBS := -lcuvet-worker

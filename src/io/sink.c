@@ -81,7 +81,7 @@ static int open_temporary(int dirfd, const char *name, char *tmp, size_t cap)
     for (unsigned i = 0; i < 1000; i++) {
         int len = snprintf(tmp, cap, ".%s.%ld.%u.tmp", name, (long)getpid(), i), fd;
 
-        if (len < 0 || (size_t)len >= cap)
+        if (CV_NEVER(len < 0 || (size_t)len >= cap)) /* names are short: plain_name() */
             return -1;
         fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
