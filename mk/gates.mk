@@ -200,7 +200,7 @@ check-format: ## clang-format, compare only
 
 # COVERAGE=1: in the build with ASan and UBSan, which is `check-asan` at the same time.
 COV_MODE := $(if $(COVERAGE),asan,cov)
-coverage: ## line and branch coverage of the library by the tests; floors that may only go up, bytes, codec and format: all of it
+coverage: ## line and branch coverage of the library and the command by the tests; floors that may only go up, bytes, codec and format: all of it
 	@$(SUBMAKE) MODE=$(COV_MODE) BUILD=$(BUILD)/$(COV_MODE) all tests-build replay-build
 	@CV_FULL= $(PYTHON) tools/coverage.py --build $(BUILD)/$(COV_MODE) --mode $(COV_MODE) --jobs $(JOBS) --floor tools/coverage.floor $(COVERAGE_ARGS)
 
