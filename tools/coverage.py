@@ -216,6 +216,9 @@ def read_floor(path):
 
 def check_floor(floors, totals):
     bad = 0
+    for directory in sorted(set(totals) - set(floors)):
+        print("coverage: %s has no floor in tools/coverage.floor" % directory)
+        bad += 1
     for directory, floor in floors.items():
         t = totals.get(directory, [0, 0, 0, 0])
         for what, got, least in (("lines", percent(t[1], t[0]), floor[0]), ("branches", percent(t[3], t[2]), floor[1])):

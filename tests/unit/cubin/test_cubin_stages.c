@@ -340,6 +340,38 @@ START_TEST(relocations)
 }
 END_TEST
 
+/* An address that the graph does not know: a linker may have forgotten it, in data, of a function that others see; whoever assembles
+ * forgets none. */
+START_TEST(forgotten_addresses)
+{
+    static const struct {
+        uint8_t tool, info;
+        bool code, forgotten;
+    } CASES[] = {
+        { CV_TOOL_NVLINK, GLOBAL_FUNC, false, true }, { CV_TOOL_PTXAS, GLOBAL_FUNC, false, false },
+        { CV_TOOL_NVASM, GLOBAL_FUNC, false, false }, { CV_TOOL_HAND, GLOBAL_FUNC, false, false },
+        { CV_TOOL_NVLINK, LOCAL_FUNC, false, false }, { CV_TOOL_NVLINK, GLOBAL_FUNC, true, false },
+    };
+
+    for (size_t i = 0; i < N(CASES); i++) {
+        const cv_elf_reloc reloc = { 0, 1, CASES[i].code ? 56 : 2, 0 };
+        uint32_t text, target;
+
+        anew(true, 90);
+        made.cubin.producer.tool = CASES[i].tool;
+        text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.f", NULL, 64);
+        target = CASES[i].code ? cubin_made_section(&made, CV_ROLE_TEXT, ".text.k", NULL, 64)
+                               : cubin_made_section(&made, CV_ROLE_GLOBAL_INIT, ".nv.global.init", NULL, 64);
+        (void)cubin_made_symbol(&made, false, "f", CASES[i].info, 0, text, 0, 64);
+        (void)cubin_made_relocs(&made, target, false, &reloc, 1);
+        cubin_made_at(&made, target)->relocs = 0;
+        ck_assert_int_eq(cv_cubin_check_relocs(&ctx, &made.cubin), CUVET_OK);
+        ck_assert_msg((seen[CV_R_RELOC_ADDRESS_LOST] != 0) == CASES[i].forgotten, "case %zu", i);
+        ck_assert_msg((seen[CV_R_RELOC_ADDRESS] != 0) == !CASES[i].forgotten, "case %zu", i);
+    }
+}
+END_TEST
+
 /* The section of a symbol stands in another table. */
 START_TEST(extended_number)
 {
@@ -744,7 +776,7 @@ START_TEST(said_twice)
         (void)cubin_made_symbol(&made, false, "g", GLOBAL_FUNC, 0, text, 0, 64);
         info = cubin_made_section(&made, CV_ROLE_NV_INFO, ".nv.info", CASES[i].words, CASES[i].count * 4);
         ck_assert(cv_u32s_fill(&ctx.mem, &marks, made.cubin.n_syms));
-        (void)cv_meta_info_global(&ctx, &made.cubin, info, false, &marks); /* reported below */
+        ck_assert(cv_meta_info_global(&ctx, &made.cubin, info, false, &marks));
         cv_u32s_free(&ctx.mem, &marks);
         expect(CASES[i].what, CV_R_TLV_SYMBOL_SAME, CASES[i].same);
         expect(CASES[i].what, CV_R_TLV_SYMBOL_TWICE, CASES[i].other);
@@ -980,6 +1012,7 @@ Suite *suite_test_cubin_stages(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, relocations);
+    tcase_add_test(tcase, forgotten_addresses);
     tcase_add_test(tcase, extended_number);
     tcase_add_test(tcase, no_symbols_in_a_row);
     tcase_add_test(tcase, two_tables);
