@@ -37,7 +37,8 @@ static bool was_given(const info_section *info, uint32_t code)
     return ((code < 64 ? info->seen_lo >> code : info->seen_hi >> (code - 64)) & 1) != 0;
 }
 
-/* Tools 12.0 to 12.2 say it of a whole module where no kernel is that could say it: the one place that it is not for. */
+/* Tools 12.0 to 12.2 say it of a whole module where no kernel is that could say it: the one place that it is
+ * not for. */
 static bool is_of_module(const info_section *info, uint32_t code)
 {
     return code == CV_ATTR_RESERVED_SMEM_USED && cv_gen_has(info->cubin->gen, CV_GEN_OLD_BANKS);

@@ -65,7 +65,8 @@ typedef struct cubin_edit {
 #define OWNERS   "owners.sm_90.rdc"
 #define K        "_Z5plainPi"
 
-/* The file, its length, and the picture that places are looked up in: that of the file as it was examined last. */
+/* The file, its length, and the picture that places are looked up in: that of the file as it was examined
+ * last. */
 typedef struct cubin_file {
     uint8_t bytes[1u << 18];
     uint64_t size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The picture of a cubin, put together section by section for one stage that is asked alone: no header and no names table, only
- * what that stage reads. */
+/* The picture of a cubin, put together section by section for one stage that is asked alone: no header and
+ * no names table, only what that stage reads. */
 #ifndef TESTS_UNIT_CUBIN_CUBIN_MADE_H
 #define TESTS_UNIT_CUBIN_CUBIN_MADE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Admission: every rule by the facts that break it, its legal neighbour by one that does not; and real files.
- */
+/* Admission: every rule by the facts that break it, its legal neighbour by one that does not; and real
+ * files. / */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,8 @@ typedef struct row {
         .header = { .osabi = 0x41, .abiversion = 8, .type = 1, .flags = (kind) }, .abi8 = true,              \
         .sm = (number), .toolkit = 130, __VA_ARGS__                                                          \
     }
-/* Code of a capsule that says where it runs as it is, and where it can be made again: for all up to its own family. */
+/* Code of a capsule that says where it runs as it is, and where it can be made again: for all up to its own
+ * family. */
 #define SAYS(number, text, bits)                                                                             \
     ABI8(number, 2, .suffix = 'f', .suffix_known = true, .first[CV_ROLE_TEXT] = (text),                      \
          .compat = { .len = 4 },                                                                             \

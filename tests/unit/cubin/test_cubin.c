@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Device ELF rules. Each row takes a good file, changes one place (two where one alone cannot break the rule)
- * and names the rule that must be reported, at the place of the change unless the row says otherwise. The
- * unchanged file is the just-legal neighbour of every row: it must be free of findings. Files are read from
- * corpus/samples, below the working directory. */
+/* Device ELF rules. Each row takes a good file, changes one place (two where one alone cannot break the
+ * rule) and names the rule that must be reported, at the place of the change unless the row says otherwise.
+ * The unchanged file is the just-legal neighbour of every row: it must be free of findings. Files are read
+ * from corpus/samples, below the working directory. */
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -89,8 +89,9 @@ static void run_row(const cubin_row *row)
                   cuvet_status_name(status));
 }
 
-/* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c; segments of
- * old linkers and relocations of what has none are in the hostile set, what a finalizer does in its tests. */
+/* Every rule of the area has a row here or a test of its own in test_cubin_synth.c or test_elf.c; segments
+ * of old linkers and relocations of what has none are in the hostile set, what a finalizer does in its
+ * tests. */
 START_TEST(all_rules)
 {
     static const cv_rule ELSEWHERE[] = { CV_R_ELF_SHORT,        CV_R_ELF_CLASS32,      CV_R_ELF_SHOFF_ALIGN,
@@ -116,7 +117,8 @@ START_TEST(one_edit)
 }
 END_TEST
 
-/* One note for each function, with its symbol and the number of its entries; none in what is to be linked. */
+/* One note for each function, with its symbol and the number of its entries; none in what is to be linked.
+ * */
 START_TEST(relocations_at_load)
 {
     unsigned notes = 0;
@@ -171,7 +173,8 @@ START_TEST(all_samples_clean)
 }
 END_TEST
 
-/* Objects of nvcc -ewp: relocatable files with the type of Mercury, without its flag and without segments. */
+/* Objects of nvcc -ewp: relocatable files with the type of Mercury, without its flag and without segments.
+ * */
 START_TEST(whole_programs)
 {
     static const char *const NAMES[] = { "plain.sm_75.rdc", "plain.sm_90.rdc", "plain.sm_120.rdc" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Conditions of src/cubin that no single broken field makes decide: each row says what it asks of a sample with some places
- * changed, and whether a rule is said then. The unchanged sample never says it. Then the same files while work or memory runs
- * out anywhere. */
+/* Conditions of src/cubin that no single broken field makes decide: each row says what it asks of a sample
+ * with some places changed, and whether a rule is said then. The unchanged sample never says it. Then the
+ * same files while work or memory runs out anywhere. */
 #include <check.h>
 #include <dirent.h>
 #include <string.h>
@@ -87,7 +87,8 @@ START_TEST(decides)
 }
 END_TEST
 
-/* Samples that have a little of everything, and edits after which more has to be looked at: what is out of order. */
+/* Samples that have a little of everything, and edits after which more has to be looked at: what is out of
+ * order. */
 START_TEST(work_runs_out)
 {
     const cubin_decide_row *row = &RUN_OUT[_i];
@@ -146,7 +147,8 @@ static unsigned rule_of(const char *name)
     return CV_N_RULES;
 }
 
-/* The files of the corpora that have one thing wrong say so, and their neighbours do not: each is named for its rule. */
+/* The files of the corpora that have one thing wrong say so, and their neighbours do not: each is named for
+ * its rule. */
 static unsigned ask_files(const char *folder, bool said)
 {
     DIR *dir = opendir(folder);
@@ -180,7 +182,8 @@ START_TEST(kept_files)
 }
 END_TEST
 
-/* The note of the tool names another machine: code for it runs here as it is, which only files of ABI 8 can say. */
+/* The note of the tool names another machine: code for it runs here as it is, which only files of ABI 8 can
+ * say. */
 START_TEST(another_machine)
 {
     for (unsigned old = 0; old < 2; old++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stages of src/cubin that are asked alone, about pictures that no tool makes: what is decided by a condition that no file of the
- * corpora brings about. */
+/* Stages of src/cubin that are asked alone, about pictures that no tool makes: what is decided by a
+ * condition that no file of the corpora brings about. */
 #include <check.h>
 #include <string.h>
 
@@ -109,7 +109,8 @@ START_TEST(nothing_outside)
 }
 END_TEST
 
-/* Two callers whose targets are all listed: each allocation fails once, with any room that the list of edges has left. */
+/* Two callers whose targets are all listed: each allocation fails once, with any room that the list of edges
+ * has left. */
 START_TEST(listed_targets)
 {
     for (uint32_t others = 0; others < 40; others++) {
@@ -142,7 +143,8 @@ START_TEST(listed_targets)
 }
 END_TEST
 
-/* A function that has two names is called by either. While memory fails nothing is said against who calls. */
+/* A function that has two names is called by either. While memory fails nothing is said against who calls.
+ * */
 START_TEST(two_names)
 {
     uint32_t text, first, second;
@@ -173,7 +175,8 @@ START_TEST(two_names)
 }
 END_TEST
 
-/* A chain of calls of some length, its records from the top: each round lifts the registers by one function. */
+/* A chain of calls of some length, its records from the top: each round lifts the registers by one function.
+ * */
 static void chain(uint32_t length, uint32_t kernel_registers)
 {
     uint32_t text;
@@ -223,8 +226,8 @@ START_TEST(registers_of_callees)
 }
 END_TEST
 
-/* Words of eight bytes, one of them over the first bytes of the other, in two tables of one target: also where the place that both
- * touch is in another word of the marks than the place where the second begins. */
+/* Words of eight bytes, one of them over the first bytes of the other, in two tables of one target: also
+ * where the place that both touch is in another word of the marks than the place where the second begins. */
 START_TEST(words_over_each_other)
 {
     static const struct {
@@ -280,8 +283,8 @@ static void name_of_hash(char *name, uint64_t begin, uint64_t want)
     name[16] = 0;
 }
 
-/* Names that somebody made to have one hash are compared byte by byte: none is taken for another, and two that are the same are
- * found among them. */
+/* Names that somebody made to have one hash are compared byte by byte: none is taken for another, and two
+ * that are the same are found among them. */
 START_TEST(names_of_one_hash)
 {
     static const uint64_t BEGINS[] = { UINT64_C(0x6161616161616161), UINT64_C(0x6261616161616162),
@@ -308,7 +311,8 @@ START_TEST(names_of_one_hash)
 }
 END_TEST
 
-/* Two names of one place in a bank: a compiler's own are no variables, in the bank of all kernels and in that of one. */
+/* Two names of one place in a bank: a compiler's own are no variables, in the bank of all kernels and in
+ * that of one. */
 START_TEST(names_of_banks)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The two sides of an image against each other, where they say what no compiler writes: records, symbols, relocations and tables,
- * put together for each question. */
+/* The two sides of an image against each other, where they say what no compiler writes: records, symbols,
+ * relocations and tables, put together for each question. */
 #include <check.h>
 #include <string.h>
 
@@ -257,7 +257,8 @@ START_TEST(places_of_symbols)
 }
 END_TEST
 
-/* Initial values of both sides, each with one relocation; of a function the native side may have applied it. */
+/* Initial values of both sides, each with one relocation; of a function the native side may have applied it.
+ * */
 static uint32_t both_data(const cv_elf_reloc *native, const cv_elf_reloc *merc)
 {
     static const uint8_t ONES[32] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -305,7 +306,8 @@ START_TEST(relocations_of_data)
 }
 END_TEST
 
-/* The word that is relocated may differ, no other one; where contents are not looked at neither does; and while memory runs out. */
+/* The word that is relocated may differ, no other one; where contents are not looked at neither does; and
+ * while memory runs out. */
 START_TEST(bytes_of_data)
 {
     const cv_elf_reloc native = { 8, 1, CV_R_CUDA_64, 0 }, merc = { 8, 1, CV_R_MERCURY_ABS64, 0 };
@@ -440,7 +442,8 @@ START_TEST(branch_tables)
         uint32_t word;
         cv_elf_reloc entry;
         uint32_t
-            own; /* section of symbol 3 on the native side: 0 none, 1 the text, 2 another text without a capsule */
+            /* section of symbol 3 on the native side: 0 none, 1 the text, 2 another text without a capsule */
+            own;
         uint32_t other; /* and on the Mercury side: 0 none, 1 the capsule, 2 another capsule */
         bool rel, blind, said;
     } CASES[] = {
@@ -487,7 +490,8 @@ START_TEST(branch_tables)
         made.cubin.exe = !CASES[i].rel;
         ctx.no_contents = CASES[i].blind;
         if (i ==
-            0) { /* nobody has said whose bank is where: the table has no partner, which is as large as nothing */
+            /* nobody has said whose bank is where: the table has no partner, which is as large as nothing */
+            0) {
             ck_assert_int_eq(cv_twin_check_table(&pass, table), CUVET_OK);
             ck_assert_uint_eq(seen[CV_R_TWIN_TABLE], 1);
             again();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The system says no: each call by which files are read and written fails once, is interrupted, or does a part of what it was asked
- * for. The linker puts the functions of this file in the place of the calls (mk/tests.mk); what no test has planned goes on to the
- * system. */
+/* The system says no: each call by which files are read and written fails once, is interrupted, or does a
+ * part of what it was asked for. The linker puts the functions of this file in the place of the calls
+ * (mk/tests.mk); what no test has planned goes on to the system. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
