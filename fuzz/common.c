@@ -18,6 +18,7 @@ static uint32_t u32(const uint8_t *bytes)
 
 void fz_open(fz_input *in, const uint8_t *data, size_t size)
 {
+    cv_islands_reuse();
     *in = (fz_input){ 0 };
     if (size >= FZ_TRAILER && u32(data + size - 4) == FZ_MAGIC) {
         size -= FZ_TRAILER;
@@ -157,8 +158,7 @@ void fz_inside(const fz_state *fuzz, cv_span span)
              "a span that was returned lies in the input");
 }
 
-/* The second pass for one input in n. */
-static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, unsigned count)
+int fz_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn)
 {
     uint64_t hash[2] = { 0, 0 };
     unsigned passes;
@@ -168,9 +168,9 @@ static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, un
 
     fz_open(&in, data, size);
     fz_limits(in.param, &lim);
-    passes = fz_one_in(&in, count) ? 2 : 1;
+    passes = fz_one_in(&in, 4) ? 2 : 1;
     for (unsigned pass = 0; pass < passes; pass++) {
-        cv_ctx_init(&fuzz.ctx, NULL, &lim);
+        cv_ctx_init(&fuzz.ctx, &fz_pool, &lim);
         fuzz.in = &in;
         fuzz.base = base;
         fuzz.hash = fuzz.n_diags = 0;
@@ -187,16 +187,6 @@ static int repeat(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn, un
     FZ_CHECK(passes < 2 || hash[0] == hash[1], "the second run is the same");
     fz_close(&in);
     return 0;
-}
-
-int fz_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn)
-{
-    return repeat(data, size, base, fn, 1);
-}
-
-int fz_some_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn)
-{
-    return repeat(data, size, base, fn, 4);
 }
 
 bool fz_ops_left(const fz_ops *ops)

@@ -10,6 +10,7 @@
 
 #include "base/ctx.h"
 #include "bytes/span.h"
+#include "pool.h"
 
 #define CV_FUZZ_TARGET(name)                                                                                 \
     int cv_fuzz_##name(const uint8_t *data, size_t size);                                                    \
@@ -45,10 +46,9 @@ typedef struct fz_state {
 
 typedef void fz_fn(fz_state *fuzz);
 
-/* Run twice in fresh contexts and compare; nothing may stay allocated. */
+/* Run in a fresh context, for one input in four (fz_one_in) in a second one as well, and compare; nothing may
+ * stay allocated. */
 int fz_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn);
-/* The same, the second time for one input in four (fz_one_in). */
-int fz_some_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn);
 
 /* The whole input as a span at fuzz->base. */
 cv_span fz_span(const fz_state *fuzz);

@@ -161,7 +161,7 @@ static bool linkable(const uint8_t *bytes, size_t size)
     fz_link linking;
 
     fz_limits(0, &lim);
-    cv_ctx_init(&fuzz.ctx, NULL, &lim);
+    cv_ctx_init(&fuzz.ctx, &fz_pool, &lim);
     fz_link_open(&linking, &fuzz, false, 1);
     taken = linking.piece[0].added && linking.piece[0].size == size;
     fz_link_close(&linking);

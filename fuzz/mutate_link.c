@@ -442,7 +442,8 @@ size_t cv_mutate_link(uint8_t *data, size_t size, size_t max, unsigned seed, fz_
     } else if (what < 7) {
         done = edit_list(&mutator);
     } else {
-        for (uint64_t count = 1 + mut_below(&mutator, 3); count > 0; count--)
+        /* Most often one: each is judged, which takes as long as what a target does with the object. */
+        for (uint64_t count = mut_below(&mutator, 4) ? 1 : 2 + mut_below(&mutator, 2); count > 0; count--)
             done = edit_one(&mutator, judge) || done;
     }
     if (!done)

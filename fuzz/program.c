@@ -325,7 +325,7 @@ static cuvet_status run_link(const md_program *program, fz_linked *linked, const
         (void)fz_program_name(program, program->asked, linked->name);
     fz_limits(0, &lim);
     lim.work = 0;
-    cv_ctx_init(&linked->ctx, NULL, &lim);
+    cv_ctx_init(&linked->ctx, &fz_pool, &lim);
     linked->ctx.emit = tell;
     linked->ctx.emit_user = linked;
     for (size_t i = 0; cuvet_target_get(i, &options.target) == CUVET_OK; i++)

@@ -19,7 +19,7 @@ static void *get(void *user, size_t size)
     void *block;
 
     FZ_CHECK(size != 0, "the allocator is never asked for nothing");
-    block = refuse(alloc) ? NULL : malloc(size);
+    block = refuse(alloc) ? NULL : fz_pool_get(size);
     if (block)
         __atomic_fetch_add(&alloc->live, size, __ATOMIC_RELAXED);
     return block;
@@ -31,7 +31,7 @@ static void *resize(void *user, void *block, size_t old_size, size_t new_size)
     void *data;
 
     FZ_CHECK(block && new_size != 0, "the allocator is never asked for nothing");
-    data = refuse(alloc) ? NULL : realloc(block, new_size);
+    data = refuse(alloc) ? NULL : fz_pool_resize(block, old_size, new_size);
     if (data)
         __atomic_fetch_add(&alloc->live, (uint64_t)new_size - old_size, __ATOMIC_RELAXED);
     return data;
@@ -43,7 +43,7 @@ static void put(void *user, void *block, size_t size)
 
     FZ_CHECK(block != NULL, "only blocks are released");
     __atomic_fetch_sub(&alloc->live, size, __ATOMIC_RELAXED);
-    free(block);
+    fz_pool_put(block, size);
 }
 
 cuvet_alloc fz_alloc_of(fz_alloc *alloc)

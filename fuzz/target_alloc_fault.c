@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The Nth allocation of a scan, or of an examination, fails: the status says so, nothing stays, nothing
- * crashes. Parameters: bits 8..23 the number of the allocation (0: all of them in turn, as far as time
- * allows), 24 every later one fails as well, 25 claims, 26 headers only. */
+ * crashes. Parameters: bits 8..23 the number of the allocation (0: one of the first, by a hash of the bytes;
+ * in the replay driver all of these in turn), 24 every later one fails as well, 25 claims, 26 headers only.
+ */
 #include "mutate.h"
 #include "scanner.h"
 
@@ -52,6 +53,15 @@ static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t count,
     return other_alloc.failed;
 }
 
+/* Each of the first allocations fails once. */
+static void in_turn(const fz_input *in, const cuvet_limits *lim, bool on)
+{
+    for (uint64_t i = 1; i <= IN_TURN && one(in, lim, i, on); i++)
+        ;
+    for (uint64_t i = 1; i <= IN_TURN && one_elf(in, lim, i, on); i++)
+        ;
+}
+
 CV_FUZZ_TARGET(alloc_fault)
 {
     cuvet_limits lim = { .size = sizeof(lim) };
@@ -63,14 +73,14 @@ CV_FUZZ_TARGET(alloc_fault)
     fz_limits(in.param, &lim);
     count = in.param >> 8 & 0xFFFF;
     on = (in.param >> 24 & 1) != 0;
-    if (count) {
+    if (count == 0 && fz_thorough) {
+        in_turn(&in, &lim, on);
+    } else {
+        if (count == 0)
+            count = 1 + fz_mix_bytes(0, in.bytes, in.len) % IN_TURN;
         (void)one(&in, &lim, count, on); /* met or not: both are checked */
         (void)one_elf(&in, &lim, count, on);
     }
-    for (uint64_t i = 1; count == 0 && i <= IN_TURN && one(&in, &lim, i, on); i++)
-        ;
-    for (uint64_t i = 1; count == 0 && i <= IN_TURN && one_elf(&in, &lim, i, on); i++)
-        ;
     fz_close(&in);
     return 0;
 }

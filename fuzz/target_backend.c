@@ -120,7 +120,7 @@ static void check_result(const backend_world *world, const cv_final_job *other_j
     cv_ctx ctx;
 
     FZ_CHECK(cuvet_limits_preset("roomy", &lim) == CUVET_OK, "limits");
-    cv_ctx_init(&ctx, NULL, &lim);
+    cv_ctx_init(&ctx, &fz_pool, &lim);
     cv_ctx_unit(&ctx, 64 * out.len);
     cv_cubin_init(&cubin);
     FZ_CHECK(cv_cubin_examine(&ctx, &cubin, out, NULL, &extent) == CUVET_OK, "a result can be examined");
@@ -188,7 +188,7 @@ static void run(fz_state *fuzz)
 
 CV_FUZZ_TARGET(backend)
 {
-    return fz_some_twice(data, size, 0, run);
+    return fz_twice(data, size, 0, run);
 }
 
 CV_FUZZ_MUTATOR(cv_mutate_elf)

@@ -149,7 +149,7 @@ static void run(fz_state *fuzz)
 
 CV_FUZZ_TARGET(finalize)
 {
-    return fz_some_twice(data, size, 0, run);
+    return fz_twice(data, size, 0, run);
 }
 
 CV_FUZZ_MUTATOR(cv_mutate_elf)

@@ -251,7 +251,7 @@ static void run(fz_state *fuzz)
 
 CV_FUZZ_TARGET(layout)
 {
-    return fz_some_twice(data, size, 0, run);
+    return fz_twice(data, size, 0, run);
 }
 
 CV_FUZZ_LINK_MUTATOR

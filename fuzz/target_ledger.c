@@ -93,7 +93,7 @@ CV_FUZZ_TARGET(ledger)
     cv_ctx ctx;
 
     fz_limits(0, &lim);
-    cv_ctx_init(&ctx, NULL, &lim);
+    cv_ctx_init(&ctx, &fz_pool, &lim);
     cv_ctx_unit(&ctx, size);
     run_ledger(&ops, &ctx);
     run_budget(&ops);

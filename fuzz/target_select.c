@@ -101,7 +101,7 @@ CV_FUZZ_TARGET(select)
     cv_ctx ctx;
 
     fz_limits(0, &lim);
-    cv_ctx_init(&ctx, NULL, &lim);
+    cv_ctx_init(&ctx, &fz_pool, &lim);
     cv_ctx_unit(&ctx, size);
     draw_target(&ops, &wanted, &target);
     count = draw_members(&ops, &ctx, &all, member, wanted.address32);

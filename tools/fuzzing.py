@@ -15,6 +15,9 @@ from corpora import LINKS, ROOT, files, files_under, pack_of, seed_folders  # no
 
 PLANTED = "planted"
 MAX_SEED = 1 << 20
+# Inputs of these reach a thousand edges and more.
+LARGE = LINKS + ("alloc_fault", "api_sequence", "backend", "cubin", "describe", "elf_api", "finalize", "input", "jit", "linkfile", "model", "propagate", "reach",
+                 "readers", "scan", "shared", "slots")
 # What an installed target is called. Elsewhere its folder may stand first on PATH, and `zip` or `link` is not ours there.
 PREFIX = "cuvet_"
 
@@ -78,15 +81,32 @@ def dictionary(target):
 
 def libfuzzer_options(target):
     options = {"max_len": 65536 if target == "scan" else 8192 if target in LINKS else 16384, "timeout": 10, "rss_limit_mb": 2048}
-    if target in LINKS:
-        # With their many features half of libFuzzer's time would go into its power schedule; small inputs are faster.
+    if target in LARGE:
+        # With their many features half of libFuzzer's time and more would go into its power schedule; small inputs are faster.
         options["entropic"] = 0
     return options
 
 
+def fuzzer_env():
+    """Options of the sanitizers for an engine, beside those of every sanitized run. Where a block was made, and whether the address of a
+    local variable outlives its function, the replay of an input tells, in tests as well; asked for each block and call of a campaign,
+    that takes a third of its time. Blocks of contexts are in a pool (fuzz/pool.h): few are left that rest in ASan's quarantine."""
+    env = runtests.sanitizer_env()
+    env["ASAN_OPTIONS"] += ":malloc_context_size=0:quarantine_size_mb=8:detect_stack_use_after_return=0"
+    if os.environ.get("FUZZ_ASAN_OPTIONS"):
+        env["ASAN_OPTIONS"] += ":" + os.environ["FUZZ_ASAN_OPTIONS"]
+    return env
+
+
 def libfuzzer(build, target, *more):
-    """The target under libFuzzer with its options, as a command."""
-    return [os.path.join(build, "libfuzzer", "out", PREFIX + target)] + ["-%s=%d" % o for o in libfuzzer_options(target).items()] + list(more)
+    """The target under libFuzzer with its options, as a command. Nobody else writes into its corpus, and it need not ask a symbolizer for
+    the names of new functions."""
+    options = dict(libfuzzer_options(target), print_funcs=0, reload=0)
+    if target in LARGE:
+        # An input that runs a loop more often is one more to be written and weighed: in the minutes that a target has here, edges alone lead
+        # to more edges. AFL++ counts, and so does whoever has days.
+        options["use_counters"] = 0
+    return [os.path.join(build, "libfuzzer", "out", PREFIX + target)] + ["-%s=%d" % o for o in options.items()] + list(more)
 
 
 def merging(build, target, into, folders, *more):

@@ -42,4 +42,26 @@ void __msan_unpoison(const volatile void *begin, size_t bytes);
 #define CV_FOREIGN_WROTE(begin, bytes) ((void)0)
 #endif
 
+/* Bytes that nobody may touch, and that may be touched again: ASan is told, and asked. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CV_GUARDED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define CV_GUARDED 1
+#endif
+#ifdef CV_GUARDED
+void __asan_poison_memory_region(volatile void *begin, size_t bytes);
+void __asan_unpoison_memory_region(volatile void *begin, size_t bytes);
+void *__asan_region_is_poisoned(void *begin, size_t bytes);
+#define CV_GUARD(begin, bytes)   __asan_poison_memory_region(begin, bytes)
+#define CV_UNGUARD(begin, bytes) __asan_unpoison_memory_region(begin, bytes)
+#define CV_GUARDS(begin, bytes)  (__asan_region_is_poisoned(begin, bytes) != NULL)
+#else
+#define CV_GUARDED               0
+#define CV_GUARD(begin, bytes)   ((void)(begin), (void)(bytes))
+#define CV_UNGUARD(begin, bytes) ((void)(begin), (void)(bytes))
+#define CV_GUARDS(begin, bytes)  ((void)(begin), (void)(bytes), false)
+#endif
+
 #endif

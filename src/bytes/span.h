@@ -103,7 +103,7 @@ static inline uint64_t cv_cur_left(const cv_cur *cursor)
     return cursor->in.len - cursor->pos;
 }
 
-/* Islands: in sanitizer builds each sub-span is copied to a heap block of exactly its size, so that
+/* Islands: in sanitizer builds each sub-span is copied to a place of exactly its size, so that
  * AddressSanitizer sees an overread that stays inside the file. */
 #if defined(CV_ISLANDS) && CV_ISLANDS
 cv_span cv_island(cv_span span);
@@ -115,6 +115,8 @@ static inline cv_span cv_island(cv_span span)
 #endif
 /* Release the islands of this thread; a no-op otherwise. Spans made before are dead afterwards. */
 void cv_islands_drop(void);
+/* A thread that lives as long as its process, and makes many units, keeps the memory of dropped islands. */
+void cv_islands_reuse(void);
 /* The islands of this thread, kept for an object whose spans outlive the call that made them. */
 typedef struct cv_islands {
     void *first;
