@@ -58,6 +58,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
 
     scan->hash = fz_mix(scan->hash, fz_diag(diag, 0, scan->in->len));
     scan->n_diags++;
+    scan->n_wanted += diag->rule == scan->wanted;
     scan->n_notes += diag->severity == CUVET_NOTE;
     scan->n_warnings += diag->severity == CUVET_WARNING;
     scan->n_errors += diag->severity == CUVET_ERROR;

@@ -33,8 +33,9 @@ typedef struct fz_scan {
     const cuvet_source *source;                       /* NULL: the input in memory */
     void (*each)(void *user, const cuvet_item *item); /* NULL: items are not told */
     void *user;
+    cuvet_rule wanted; /* a rule of which it is counted how often it was reported */
     /* out: */
-    uint64_t hash;
+    uint64_t hash, n_wanted;
     uint64_t n_items, n_diags, n_notes, n_warnings, n_errors;
     cuvet_verdict worst;
     cuvet_summary sum;

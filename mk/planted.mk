@@ -2,9 +2,9 @@
 #
 # Defects made on purpose (tests/planted): MODE=planted builds the library with all of them, and CV_PLANT says which one is made.
 
-.PHONY: check-planted planted-tests
+.PHONY: check-planted check-planted-fuzz planted-tests
 
-ifeq ($(MODE),planted)
+ifneq ($(filter planted planted-fuzz,$(MODE)),)
 PLANTED_GEN  := $(BUILD)/gen/planted
 PLANTED_SRCS := $(shell $(PYTHON) tests/planted/plant_sources.py --list)
 

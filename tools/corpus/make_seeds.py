@@ -869,6 +869,20 @@ def make_programs():
     put("describe", "mask-of-only-kernel", drawn(142, 120))
 
 
+# --- verdict: cases of corpus/hostile by their number, each packed in all ways and behind others (fuzz/target_verdict.c) ------------------
+
+def make_verdict():
+    at_once = 64
+    count = sample("MANIFEST.tsv", "hostile").count(b"\n") - 1
+    ways = (("alone", 0, 0, 0), ("alone-claims", 0, 0, 4), ("stored", 1 << 1, 1, 8), ("lz4", 2 << 1, 2, 1), ("zstd", 3 << 1, 3, 2))
+    for name, pack, before, reading in ways:
+        for legal in (0, 1):
+            for first in range(0, count, at_once):
+                cases = range(first, min(first + at_once, count))
+                put("verdict", "%s-%s-%02d" % ("legal" if legal else "wrong", name, first // at_once),
+                    b"".join(struct.pack("<HBBBB", i, pack | legal, before, reading, i & 3) for i in cases))
+
+
 def make_dump():
     if os.path.exists(os.path.join(ROOT, "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -880,7 +894,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_programs, make_yara, make_dump):
+                 make_memberopt, make_programs, make_yara, make_verdict, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}
