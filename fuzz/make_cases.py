@@ -26,6 +26,8 @@ ALONE = (("CV-ELF-031", ""), ("CV-ELF-001", "truncated-63"))
 # About how a file begins: behind a container, what begins with another magic or lies at another place is none.
 FIRST = (("CV-FATBIN-003", "container-version"), ("CV-FATBIN-004", "container-header-24"), ("CV-FATBIN-005", "container-misaligned"),
          ("CV-FATBIN-046", "gap-aligned"))
+# About the end of a file, and about what has a container in it.
+OUTSIDE = (("CV-FATBIN-001", "container-truncated"), ("CV-FATBIN-049", ""))
 
 
 def table(path):
@@ -103,7 +105,7 @@ def rows(blob):
         if is_device_elf(legal) and not is_one(row, ALONE):
             place = blob.put(header(legal))
         elif row["file"].endswith(".fatbin"):
-            follows = not is_one(row, FIRST)
+            follows = 0 if is_one(row, FIRST) else 1 if is_one(row, OUTSIDE) else 3
         # There is nothing that is wrong with an ELF of 32 bits, and nobody supports it.
         good = row["legal_options"] == "-" and legal[:5] != b"\x7fELF\1"
         given = limits(row["options"])

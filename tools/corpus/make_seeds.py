@@ -861,6 +861,8 @@ def make_programs():
         put(target, "smallest", b"")
         for n in range(40):
             put(target, "program-%02d" % n, drawn(n, 120 if target not in ("ledger", "select") else 4 + 2 * n))
+    for n in range(80):
+        put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
     put("select", "same-text-twice", drawn(2621, 12))
     put("ledger", "reaches-in", drawn(90, 6))
     put("ledger", "shared", drawn(9, 6))
@@ -874,13 +876,16 @@ def make_programs():
 def make_verdict():
     at_once = 64
     count = sample("MANIFEST.tsv", "hostile").count(b"\n") - 1
-    ways = (("alone", 0, 0, 0), ("alone-claims", 0, 0, 4), ("stored", 1 << 1, 1, 8), ("lz4", 2 << 1, 2, 1), ("zstd", 3 << 1, 3, 2))
-    for name, pack, before, reading in ways:
+    # name, packed, behind how many, how it is read, what is asked of the limits, of how many blocks
+    ways = (("alone", 0, 0, 4, 0, 1), ("stored", 1, 1, 8, 0, 1), ("lz4", 2, 2, 1, 0, 1), ("zstd", 3, 3, 2, 0, 1), ("ratio-lz4", 2, 0, 0, 1, 4),
+            ("ratio-zstd", 3, 0, 4, 1, 4), ("over-ratio-lz4", 2, 0, 0, 2, 4), ("over-ratio-zstd", 3, 0, 4, 2, 4), ("nested", 1, 0, 4, 3, 1),
+            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3))
+    for name, pack, before, reading, asks, every in ways:
         for legal in (0, 1):
-            for first in range(0, count, at_once):
+            for first in range(0, count, at_once * every * (1 + legal)):
                 cases = range(first, min(first + at_once, count))
                 put("verdict", "%s-%s-%02d" % ("legal" if legal else "wrong", name, first // at_once),
-                    b"".join(struct.pack("<HBBBB", i, pack | legal, before, reading, i & 3) for i in cases))
+                    b"".join(struct.pack("<HBBBB", i, pack << 1 | legal, before, reading, i & 3 | asks << 2) for i in cases))
 
 
 def make_dump():
