@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c.
+"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c, and
+good device ELFs for target_fields.c.
 
-  make_cases.py FOLDER      writes cases.bin, the bytes of all files, each once, and cases.inc, a row for each case; hosts.bin and hosts.inc
+  make_cases.py FOLDER      writes cases.bin, the bytes of all files, each once, and cases.inc, a row for each case; hosts and bases alike
 
 A case is a file with one thing wrong, the rule that must be raised, the verdict that it deserves at least, and a neighbour that is legal
 (tools/corpus/hostile.py, which knows nothing of the library). A device ELF comes with the header of a fat binary's member that is right
@@ -129,6 +130,13 @@ def hosts(blob):
         yield "HOST(%s, %s, %d, %d)" % (word, blob.put(data), *module)
 
 
+def bases(blob):
+    """good device ELFs for target_fields.c"""
+    for name in ("plain.sm_75", "plain.sm_90", "vars.sm_75", "vars.sm_90.rdc", "two_a.sm_75.rdc", "two_b.sm_90.rdc", "indirect.sm_75.rdc", "indirect.sm_90",
+                 "printer.sm_75", "texture.sm_90", "recurse.sm_90.rdc", "plain.sm_100"):
+        yield "BASE(%s)" % blob.put(read("samples/%s.cubin" % name))
+
+
 def write(name, make):
     blob = Blob()
     lines = list(make(blob))
@@ -141,6 +149,7 @@ def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     write("cases", rows)
     write("hosts", hosts)
+    write("bases", bases)
     return 0
 
 

@@ -49,13 +49,14 @@ $(PROGRAM_OBJS): FUZZ_CFLAGS += -fno-sanitize=fuzzer-no-link
 endif
 -include $(MODEL_OBJS:.o=.d) $(PROGRAM_OBJS:.o=.d)
 
-# Files of which it is known what is wrong with them, and halves of programs.
+# Files of which it is known what is wrong with them, halves of programs, good files.
 CASES_GEN    := $(BUILD)/gen/cases
 $(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIFEST.tsv
 	$(call say,GEN,$(CASES_GEN))
 	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
 	@touch $@
-$(BUILD)/obj/fuzz/target_verdict.o $(BUILD)/obj/fuzz/target_hosts.o: $(CASES_GEN)/.made
+$(patsubst %,$(BUILD)/obj/fuzz/target_%.o,fields hosts verdict): $(CASES_GEN)/.made
+$(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'
 $(BUILD)/obj/fuzz/target_verdict.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CASES="$(CASES_GEN)/cases.bin"'
 $(BUILD)/obj/fuzz/target_hosts.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
 

@@ -888,6 +888,15 @@ def make_verdict():
                     b"".join(struct.pack("<HBBBB", i, pack << 1 | legal, before, reading, i & 3 | asks << 2) for i in cases))
 
 
+# --- fields: an ELF, an edit, which of the fields, a value (fuzz/target_fields.c) ----------------------------------------------------------
+
+def make_fields():
+    for edit in range(11):
+        for place in (0, 1, 7):
+            put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
+                                                                   for base in range(12) for value in (0, 1, 3, 7, 14)))
+
+
 def make_dump():
     if os.path.exists(os.path.join(ROOT, "fuzz", "target_elf_api.c")):
         for c in CUBINS[:4] + CUBINS[-2:]:
@@ -899,7 +908,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_programs, make_yara, make_verdict, make_dump):
+                 make_memberopt, make_programs, make_yara, make_verdict, make_fields, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}
