@@ -123,11 +123,17 @@ def hosts(blob):
     """halves of a program for target_hosts.c, and where the name of the module stands in them"""
     for word, name, make in (("CALLER", "host-two_a.o", bytes), ("CALLED", "host-two_b.o", bytes), ("FINISHED", "host-two_a.o", finished),
                              ("WHOLE", "host-plain.o", bytes), ("CALLER_CUBIN", "two_a.sm_75.rdc.cubin", bytes),
-                             ("CALLED_CUBIN", "two_b.sm_75.rdc.cubin", bytes), ("PRINTER", "printer.sm_75.rdc.cubin", bytes)):
+                             ("CALLED_CUBIN", "two_b.sm_75.rdc.cubin", bytes), ("PRINTER", "printer.sm_75.rdc.cubin", bytes),
+                             ("OTHERS", "host-launch.o", bytes), ("PROGRAM", "plain.sm_75.cubin", bytes),
+                             ("OBJECT_90", "two_b.sm_90.rdc.cubin", bytes)):
         data = make(read("samples/" + name))
         picture = Elf(data)
         module = (picture.sget("__nv_module_id", "offset"), picture.sget("__nv_module_id", "size")) if picture.has("__nv_module_id") else (0, 0)
         yield "HOST(%s, %s, %d, %d)" % (word, blob.put(data), *module)
+        if word in ("CALLED_CUBIN", "OBJECT_90"):
+            # The toolkit, in .note.nv.cuinfo and in each record CUDA_API_VERSION (metadata.md)
+            places = [picture.at_section(".note.nv.cuinfo", 28)] + [at.start() + 4 for at in re.finditer(rb"\x04\x37\x04\0\x82\0\0\0", data)]
+            yield from ("TOOLKIT(%s, %d)" % (word, place) for place in places)
 
 
 def bases(blob):

@@ -259,13 +259,13 @@ static bool section_owner(fields_elf *elf, fields_choice how)
     return section != 0;
 }
 
-/* "Code is padded to a multiple of 128 bytes" */
+/* Code is whole instructions. */
 static bool code_size(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_code, how.which);
 
     if (section)
-        put(elf, header_of(elf, section) + 32, 8, size_of(elf, section) - 1 - how.value % 127);
+        put(elf, header_of(elf, section) + 32, 8, size_of(elf, section) - 1 - how.value % 15);
     return section != 0;
 }
 

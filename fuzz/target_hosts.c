@@ -34,6 +34,7 @@ typedef struct hosts_sample {
 } hosts_sample;
 
 #define HOST(name, off, size, module, module_size) name,
+#define TOOLKIT(name, off)
 enum {
 #include "hosts.inc"
 };
@@ -43,6 +44,24 @@ static const hosts_sample SAMPLES[] = {
 #include "hosts.inc"
 };
 #undef HOST
+#undef TOOLKIT
+
+/* Where an object says which toolkit made it. */
+typedef struct hosts_toolkit {
+    unsigned sample;
+    uint32_t off;
+} hosts_toolkit;
+
+#define HOST(name, off, size, module, module_size)
+#define TOOLKIT(name, off) { name, off },
+static const hosts_toolkit TOOLKITS[] = {
+#include "hosts.inc"
+};
+#undef HOST
+#undef TOOLKIT
+
+/* Samples that are drawn; OBJECT_90 is for another machine. */
+#define FILE_KINDS 9
 
 static const char *const MODULES[] = { "",  "a",   "b",   "c",  "_09AZaz",  "a_b",
                                        "9", "m n", "m.n", "m-", "\xC3\xA4", "(a" };
@@ -65,6 +84,7 @@ typedef struct hosts_run {
     char want[EVENTS][TEXT];           /* an event as a text */
     unsigned n_want, n_told;
     bool said[FILES]; /* the file is refused */
+    bool others;      /* there is code for another machine, with a module of its own */
     cuvet_ctx *ctx;
     cuvet_linker linker;
 } hosts_run;
@@ -90,7 +110,7 @@ static void append_sample(hosts_file *file, unsigned sample, const char *module)
     char text[32];
 
     append(file, cv_host_halves + SAMPLES[sample].off, SAMPLES[sample].size);
-    if (SAMPLES[sample].module_size == 0 || sample == WHOLE)
+    if (SAMPLES[sample].module_size == 0 || sample == WHOLE || sample == OTHERS)
         return;
     (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", module);
     memset(file->bytes + at + SAMPLES[sample].module, 0, SAMPLES[sample].module_size);
@@ -250,8 +270,9 @@ static void draw_file(hosts_run *run)
     hosts_file *file = &run->file[run->n_files];
     uint8_t what = fz_u8(&run->ops), how = fz_u8(&run->ops);
     const char *module = MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))];
-    unsigned sample = what % CV_COUNT(SAMPLES);
-    bool host = SAMPLES[sample].module_size != 0 && sample != WHOLE;
+    unsigned sample = what % FILE_KINDS;
+    bool host = SAMPLES[sample].module_size != 0 && sample != WHOLE && sample != OTHERS;
+    bool code = !(run->flags & CUVET_LINK_MODULES_ONLY);
 
     file->flags = what & 0x40 ? CUVET_ADD_SYSTEM : 0;
     file->archive = what >= 0xA0;
@@ -262,10 +283,20 @@ static void draw_file(hosts_run *run)
         if (sample == WHOLE)
             file->flags |= CUVET_ADD_OPTIONAL;
         append_sample(file, sample, module);
+        if (sample == OTHERS && (how & 1))
+            file->flags |= CUVET_ADD_OPTIONAL;
         run->said[run->n_files] = host && (module[0] || sample == FINISHED) && !md_is_module_name(module);
-        if (run->said[run->n_files]) {
+        run->said[run->n_files] = run->said[run->n_files] || (sample == PROGRAM && code) ||
+                                  (sample == OTHERS && code && !(file->flags & CUVET_ADD_OPTIONAL));
+        if (sample == OTHERS) {
+            /* nothing for this machine: nvlink leaves it out, we say so or refuse it */
+            if (!(file->flags & CUVET_ADD_OPTIONAL))
+                want(run, "refused", run->n_files, "");
+            want(run, file->flags & CUVET_ADD_OPTIONAL ? "no-match" : "nothing-fits", run->n_files, "");
+            run->others = true;
+        } else if (run->said[run->n_files]) {
             want(run, "refused", run->n_files, "");
-        } else {
+        } else if (sample != PROGRAM) {
             add_object(run, sample, module);
             want(run,
                  sample == FINISHED ? "already-linked"
@@ -363,7 +394,8 @@ static void complete(hosts_run *run)
         return;
     FZ_CHECK(cuvet_linker_get_result(run->ctx, run->linker, &made) == CUVET_OK && made.objects == objects,
              "of so many objects");
-    check_modules(run);
+    if (!run->others)
+        check_modules(run);
 }
 
 static void add_all(hosts_run *run, bool few)
@@ -386,6 +418,39 @@ static void add_all(hosts_run *run, bool few)
     complete(run);
 }
 
+/* An object of some toolkit, for a linker that takes code of some: linking.md, "newer than toolkit", and for
+ * sm_90 "must be recompiled with toolkit >= Cuda 12.0". */
+static void admit(fz_ops *ops)
+{
+    static const uint32_t VERSIONS[] = { 119, 120, 121, 130, 131, 140, 118, 999 },
+                          WANTED[] = { 0, 130, 129, 131, 120 };
+    uint8_t what = fz_u8(ops), how = fz_u8(ops);
+    unsigned sample = what & 1 ? OBJECT_90 : CALLED_CUBIN;
+    uint32_t version = VERSIONS[what >> 1 & 7];
+    cuvet_linker_options options = { .size = sizeof(options),
+                                     .target = { .sm = sample == OBJECT_90 ? 90 : 75 },
+                                     .toolkit = WANTED[how % CV_COUNT(WANTED)] };
+    hosts_file *file = calloc(1, sizeof(*file));
+    cuvet_ctx *ctx = NULL;
+    cuvet_linker linker;
+    bool good =
+        version <= (options.toolkit ? options.toolkit : 130) && (sample != OBJECT_90 || version >= 120);
+
+    FZ_CHECK(file != NULL, "memory");
+    append_sample(file, sample, "");
+    for (size_t i = 0; i < CV_COUNT(TOOLKITS); i++)
+        if (TOOLKITS[i].sample == sample) {
+            file->bytes[TOOLKITS[i].off] = (uint8_t)version;
+            file->bytes[TOOLKITS[i].off + 1] = (uint8_t)(version >> 8);
+        }
+    FZ_CHECK(cuvet_ctx_create(NULL, &ctx) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
+    FZ_CHECK((cuvet_linker_add(ctx, linker, file->bytes, file->size, "f") == CUVET_OK) == good,
+             "objects of toolkits that the linker takes");
+    cuvet_ctx_destroy(ctx);
+    free(file);
+}
+
 CV_FUZZ_TARGET(hosts)
 {
     hosts_run *run = calloc(1, sizeof(*run));
@@ -400,6 +465,8 @@ CV_FUZZ_TARGET(hosts)
     FZ_CHECK(run != NULL, "memory");
     run->ops = (fz_ops){ .bytes = data, .size = size };
     how = fz_u8(&run->ops);
+    if (how >= 0xF0)
+        admit(&run->ops);
     run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : 0;
     while (run->n_files < FILES && fz_ops_left(&run->ops))
         draw_file(run);
