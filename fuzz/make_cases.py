@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c, and
-good device ELFs for target_fields.c.
+good device ELFs for target_fields.c, files with containers for target_places.c.
 
-  make_cases.py FOLDER      writes cases.bin, the bytes of all files, each once, and cases.inc, a row for each case; hosts and bases alike
+  make_cases.py FOLDER      writes cases.bin, the bytes of all files, each once, and cases.inc, a row for each case; the others alike
 
 A case is a file with one thing wrong, the rule that must be raised, the verdict that it deserves at least, and a neighbour that is legal
 (tools/corpus/hostile.py, which knows nothing of the library). A device ELF comes with the header of a fat binary's member that is right
@@ -143,6 +143,13 @@ def bases(blob):
         yield "BASE(%s)" % blob.put(read("samples/%s.cubin" % name))
 
 
+def places(blob):
+    """files with containers for target_places.c"""
+    for word, name in (("FATBIN", "elf-raw.fatbin"), ("CUBIN", "plain.sm_75.cubin"), ("LINKABLE", "host-two_a.o"), ("JOINED", "host-merged.o"),
+                       ("FINISHED", "host-plain.o"), ("SHARED", "host-plain.so"), ("PROGRAM", "host-plain.exe")):
+        yield "PIECE(%s, %s)" % (word, blob.put(read("samples/" + name)))
+
+
 def write(name, make):
     blob = Blob()
     lines = list(make(blob))
@@ -156,6 +163,7 @@ def main():
     write("cases", rows)
     write("hosts", hosts)
     write("bases", bases)
+    write("places", places)
     return 0
 
 

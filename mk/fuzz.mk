@@ -55,7 +55,8 @@ $(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIF
 	$(call say,GEN,$(CASES_GEN))
 	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
 	@touch $@
-$(patsubst %,$(BUILD)/obj/fuzz/target_%.o,fields hosts verdict): $(CASES_GEN)/.made
+$(patsubst %,$(BUILD)/obj/fuzz/target_%.o,fields hosts places verdict): $(CASES_GEN)/.made
+$(BUILD)/obj/fuzz/target_places.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_PLACES="$(CASES_GEN)/places.bin"'
 $(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'
 $(BUILD)/obj/fuzz/target_verdict.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CASES="$(CASES_GEN)/cases.bin"'
 $(BUILD)/obj/fuzz/target_hosts.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
