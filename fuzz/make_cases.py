@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c, and
-good device ELFs for target_fields.c, files with containers for target_places.c.
+good device ELFs for target_fields.c, files with containers for target_places.c, code for
+many machines for target_choices.c.
 
   make_cases.py FOLDER      writes cases.bin, the bytes of all files, each once, and cases.inc, a row for each case; the others alike
 
@@ -150,6 +151,17 @@ def places(blob):
         yield "PIECE(%s, %s)" % (word, blob.put(read("samples/" + name)))
 
 
+def choices(blob):
+    """code for many machines, with headers of members, for target_choices.c"""
+    for target in ("75", "80", "86", "89", "90", "90a", "100", "100a", "100f", "103", "110", "120", "120f", "121"):
+        for ending, linkable in (("rdc.cubin", 1), ("cubin", 0)):
+            name = "samples/plain.sm_%s.%s" % (target, ending)
+            if os.path.exists(os.path.join(ROOT, "corpus", name)):
+                data = read(name)
+                yield "CODE(%s, %s, %d, %s, %s)" % (target.rstrip("af"), "'%s'" % target[-1] if target[-1] in "af" else 0, linkable,
+                                                    blob.put(header(data)), blob.put(data))
+
+
 def write(name, make):
     blob = Blob()
     lines = list(make(blob))
@@ -164,6 +176,7 @@ def main():
     write("hosts", hosts)
     write("bases", bases)
     write("places", places)
+    write("choices", choices)
     return 0
 
 

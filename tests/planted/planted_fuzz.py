@@ -43,12 +43,12 @@ PARTS = ("scan", "input", "link", "finalize", "models")
 # Cheap ones first, and those that know most.
 TARGETS = {
     "scan": "verdict fields places fatbin elf note tlv meta lz4 zstd ptx archive bytes ledger cubin model classify hostobj scan readers elf_api input linkfile api_sequence alloc_fault",
-    "input": "verdict hosts places archive hostobj select linkfile input readers scan link api_sequence",
+    "input": "choices hosts places verdict archive hostobj select linkfile input readers scan link api_sequence",
     "link": "writer reach propagate shared slots describe resolve relocate layout link linkfile alloc_fault",
     "finalize": "finalize backend dwarf compat",
 }
 PROCESSOR_SECONDS = 120  # of one target and its inputs, which need a tenth of it
-SAID = re.compile(r"^(\S+property does not hold: .*|SUMMARY: .*|.*runtime error: .*|trap: .*)$", re.M)
+SAID = re.compile(r"^(\S+ property does not hold: .*|SUMMARY: .*|.*runtime error: .*|trap: .*)$", re.M)
 
 Result = collections.namedtuple("Result", "how target seconds said key")  # how: replay, fuzz, missed
 
@@ -217,16 +217,17 @@ def main():
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("defect", nargs="*")
+    parser.add_argument("--without", default="", help="targets that are not asked, for a comparison; nothing is kept")
     parser.add_argument("--targets", action="store_true", help="print which targets are asked")
     args = parser.parse_args()
     if args.targets:
         print(*targets())
         return 0
     began, reasons, rows = time.monotonic(), known(), []
-    there = set(fuzzing.targets())
+    there = set(fuzzing.targets()) - set(args.without.split(","))
     chosen = [(part, name, [t for t in asked if t in there]) for part, name, asked in defects()
               if args.part in (None, part) and (not args.defect or name in args.defect)]
-    state = State(os.path.join(args.plain, "planted-fuzz.tsv"), args.fresh)
+    state = State(os.path.join(args.plain, "without.tsv" if args.without else "planted-fuzz.tsv"), args.fresh or args.without)
     with tempfile.TemporaryDirectory(prefix="cuvet-planted-") as scratch, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         fuzz = Fuzz(args.build, args.plain, scratch)
         fuzz.kinds = ("plain",) if args.only_plain else ("plain", "replay")

@@ -863,6 +863,8 @@ def make_programs():
             put(target, "program-%02d" % n, drawn(n, 120 if target not in ("ledger", "select") else 4 + 2 * n))
     for n in range(80):
         put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
+    for n in range(120):
+        put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
     for n in range(60):
         put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
     put("select", "same-text-twice", drawn(2621, 12))
