@@ -863,6 +863,8 @@ def make_programs():
             put(target, "program-%02d" % n, drawn(n, 120 if target not in ("ledger", "select") else 4 + 2 * n))
     for n in range(80):
         put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
+    for n in range(40):
+        put("hosts", "toolkit-%02d" % n, bytes([0xF0, n & 15, n >> 3]))
     for n in range(120):
         put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
     for n in range(60):
