@@ -135,6 +135,7 @@ def hosts(blob):
             # The toolkit, in .note.nv.cuinfo and in each record CUDA_API_VERSION (metadata.md)
             places = [picture.at_section(".note.nv.cuinfo", 28)] + [at.start() + 4 for at in re.finditer(rb"\x04\x37\x04\0\x82\0\0\0", data)]
             yield from ("TOOLKIT(%s, %d)" % (word, place) for place in places)
+            yield "INFO(%d)" % (picture.header_at(".symtab") + 44)
 
 
 def bases(blob):

@@ -33,7 +33,7 @@ static const choices_code CODES[] = {
 };
 #undef CODE
 
-enum { MOST_BYTES = 1 << 17, MEMBERS = 6, CONTAINER = 16, MEMBER = 64, PAD = 15, RULES = 5 };
+enum { MOST_BYTES = 1 << 17, MEMBERS = 6, CONTAINER = 16, MEMBER = 64, PAD = 15, RULES = 6 };
 enum { ROOMY, CANDIDATES, CANDIDATES_LESS, INPUT, INPUT_LESS, DEPTH, DEPTH_LESS, AMONG_TEXT, ASKS };
 
 typedef struct choices_run {
@@ -47,9 +47,9 @@ typedef struct choices_run {
     unsigned said[RULES];
 } choices_run;
 
-static const char *const SAID[RULES] = { "CV-INPUT-005", "CV-INPUT-006", "CV-LIMIT-019", "CV-LIMIT-001",
-                                         "CV-LIMIT-008" };
-enum { OTHER, EQUAL, TOO_MANY, TOO_LARGE, TOO_DEEP };
+static const char *const SAID[RULES] = { "CV-INPUT-005", "CV-INPUT-006", "CV-LIMIT-019",
+                                         "CV-LIMIT-001", "CV-LIMIT-008", "CV-ADMIT-003" };
+enum { OTHER, EQUAL, TOO_MANY, TOO_LARGE, TOO_DEEP, FINISHED };
 
 static void append(choices_run *run, const void *bytes, size_t size)
 {
@@ -206,6 +206,8 @@ static void check(choices_run *run, cuvet_ctx *ctx, cuvet_select handle)
                       run->asks, best, (int)status, (int)expected);
     FZ_CHECK(status == expected, "what comes of the best");
     FZ_CHECK((run->said[TOO_DEEP] > 0) == (expected == CUVET_E_LIMIT), "too deep is said");
+    FZ_CHECK((run->said[FINISHED] > 0) == (expected == CUVET_E_REFUSED),
+             "a program is refused for being one");
     if (status == CUVET_OK)
         check_result(run, ctx, handle, best);
     if (run->depth == 0 && best != MEMBERS) {

@@ -269,24 +269,37 @@ static bool code_size(fields_elf *elf, fields_choice how)
     return section != 0;
 }
 
-/* The owner is "NVIDIA Corp" with its NUL, in twelve bytes. */
+/* The owner is "NVIDIA Corp" with its NUL, in twelve bytes; a longer one takes its room from the descriptor. */
 static bool note_owner(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_note, how.which);
+    uint64_t size = how.value % 17;
 
-    if (section)
-        put(elf, body_of(elf, section), 4, how.value == 12 ? 13 : how.value);
-    return section != 0;
+    if (!section)
+        return false;
+    put(elf, body_of(elf, section), 4, size == 12 ? 13 : size);
+    if (size >= 12)
+        put(elf, body_of(elf, section) + 4, 4, get(elf, body_of(elf, section) + 4, 4) - 4);
+    return true;
 }
 
 /* Parts begin with {0, -1}, {0, -2}, ... */
 static bool call_part(fields_elf *elf, fields_choice how)
 {
-    unsigned section = choose(elf, is_call_graph, how.which);
+    unsigned section = choose(elf, is_call_graph, how.which), count = 0;
+    size_t marker[16];
+    uint64_t own, other;
 
-    if (section)
-        put(elf, body_of(elf, section) + 4, 4, UINT32_MAX - 1 - how.value % 16);
-    return section != 0;
+    for (uint64_t at = 0; section && at + 8 <= size_of(elf, section) && count < 16; at += 8)
+        if (get(elf, body_of(elf, section) + at, 4) == 0 &&
+            get(elf, body_of(elf, section) + at + 4, 4) > UINT32_MAX - 16)
+            marker[count++] = body_of(elf, section) + at + 4;
+    if (count == 0)
+        return false;
+    own = get(elf, marker[(how.which >> 1) % count], 4);
+    other = UINT32_MAX - how.value % 16;
+    put(elf, marker[(how.which >> 1) % count], 4, other == own ? own - 1 : other);
+    return true;
 }
 
 typedef struct fields_edit {
@@ -299,7 +312,7 @@ static const fields_edit EDITS[] = {
     { symbol_binding, "CV-ELF-112", NULL },      { reloc_symbol, "CV-ELF-085", NULL },
     { reloc_end, "CV-ELF-086", NULL },           { reloc_inside, "CV-ELF-087", NULL },
     { reloc_twice, "CV-ELF-143", "CV-ELF-114" }, { section_owner, "CV-ELF-047", NULL },
-    { code_size, "CV-ELF-058", NULL },           { note_owner, "CV-NOTE-002", "CV-NOTE-001" },
+    { code_size, "CV-ELF-058", NULL },           { note_owner, "CV-NOTE-002", NULL },
     { call_part, "CV-META-002", NULL },
 };
 

@@ -8,12 +8,15 @@ in a trailer of eight bytes, {parameters, "CVFZ"}, see fuzz/common.h. A file in 
 Usage: make_seeds.py [--check]     --check: compare with what is there, write nothing
 """
 import hashlib
+import io
 import os
 import re
 import struct
 import sys
+import tarfile
 
 import bitcode
+import edit
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "corpus")
@@ -864,9 +867,11 @@ def make_programs():
     for n in range(80):
         put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
     for n in range(40):
-        put("hosts", "toolkit-%02d" % n, bytes([0xF0, n & 15, n >> 3]))
+        put("hosts", "toolkit-%02d" % n, bytes([0xF0, n & 15, n >> 3 | (0xC0 if n >= 36 else 0)]))
     for n in range(120):
         put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
+    for n in range(24):
+        put("choices", "twice-%02d" % n, bytes([n, 0, 0, 0, 0, 3]))
     for n in range(60):
         put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
     put("select", "same-text-twice", drawn(2621, 12))
@@ -900,7 +905,16 @@ def make_fields():
     for edit in range(11):
         for place in (0, 1, 7):
             put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
-                                                                   for base in range(12) for value in (0, 1, 3, 7, 14)))
+                                                                   for base in range(12) for value in (0, 1, 3, 4, 7, 14)))
+
+
+# --- links in which stages do what none of the samples makes them do: inputs of golden ones (corpus/link/index.tsv) ------------------------
+
+def make_golden():
+    tar = tarfile.open(fileobj=io.BytesIO(edit.unzstd(sample("golden.tar.zst", "link"))))
+    for name, inputs in (("weak-partial", ("c9f6adf8859d", "b0ef46b11338")), ("texture-low", ("5a02f1dcc232",)),
+                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6"))):
+        put("link", name, b"".join(tar.extractfile(i + ".cubin").read() for i in inputs))
 
 
 def make_dump():
@@ -914,7 +928,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_programs, make_yara, make_verdict, make_fields, make_dump):
+                 make_memberopt, make_programs, make_yara, make_verdict, make_fields, make_golden, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}
