@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/arith.h"
+
 static bool refuse(fz_alloc *alloc)
 {
     uint64_t count = __atomic_add_fetch(&alloc->calls, 1, __ATOMIC_RELAXED);
@@ -13,6 +15,14 @@ static bool refuse(fz_alloc *alloc)
     return fail;
 }
 
+static void count_bytes(fz_alloc *alloc, uint64_t more)
+{
+    uint64_t live = __atomic_add_fetch(&alloc->live, more, __ATOMIC_RELAXED);
+
+    if (live > __atomic_load_n(&alloc->peak, __ATOMIC_RELAXED))
+        __atomic_store_n(&alloc->peak, live, __ATOMIC_RELAXED);
+}
+
 static void *get(void *user, size_t size)
 {
     fz_alloc *alloc = user;
@@ -21,7 +31,7 @@ static void *get(void *user, size_t size)
     FZ_CHECK(size != 0, "the allocator is never asked for nothing");
     block = refuse(alloc) ? NULL : fz_pool_get(size);
     if (block)
-        __atomic_fetch_add(&alloc->live, size, __ATOMIC_RELAXED);
+        count_bytes(alloc, size);
     return block;
 }
 
@@ -33,7 +43,7 @@ static void *resize(void *user, void *block, size_t old_size, size_t new_size)
     FZ_CHECK(block && new_size != 0, "the allocator is never asked for nothing");
     data = refuse(alloc) ? NULL : fz_pool_resize(block, old_size, new_size);
     if (data)
-        __atomic_fetch_add(&alloc->live, (uint64_t)new_size - old_size, __ATOMIC_RELAXED);
+        count_bytes(alloc, (uint64_t)new_size - old_size);
     return data;
 }
 
@@ -58,9 +68,12 @@ static void on_diag(void *user, const cuvet_diag *diag)
 
     scan->hash = fz_mix(scan->hash, fz_diag(diag, 0, scan->in->len));
     scan->n_diags++;
+    scan->n_wanted += diag->rule == scan->wanted;
     scan->n_notes += diag->severity == CUVET_NOTE;
     scan->n_warnings += diag->severity == CUVET_WARNING;
     scan->n_errors += diag->severity == CUVET_ERROR;
+    scan->profile = scan->profile ||
+                    (diag->severity == CUVET_WARNING && cuvet_rule_get(diag->rule)->cls == CUVET_C_PROFILE);
     scan->rule_limit = scan->rule_limit || verdict == CUVET_V_LIMIT;
     if (verdict > scan->worst)
         scan->worst = verdict;
@@ -86,6 +99,17 @@ static void on_claim(void *user, const cuvet_claim_info *claim)
         (fz_claim){ claim->off, claim->length, (claim->flags & CUVET_CLAIM_SHARED) != 0 };
 }
 
+static unsigned kind_of(const cuvet_item *item)
+{
+    static const cuvet_kind KINDS[FZ_KINDS - 1] = { CUVET_K_CUBIN, CUVET_K_PTX, CUVET_K_LTOIR,
+                                                    CUVET_K_BITCODE };
+    unsigned kind = 0;
+
+    while (kind < FZ_KINDS - 1 && KINDS[kind] != item->kind)
+        kind++;
+    return kind;
+}
+
 static void check_item(fz_scan *scan, const cuvet_item *item)
 {
     uint64_t hash = fz_mix(scan->hash, (uint64_t)item->kind << 8 | (unsigned)item->compression);
@@ -105,6 +129,7 @@ static void check_item(fz_scan *scan, const cuvet_item *item)
     hash = fz_mix_bytes(hash, item->ident, item->ident_len);
     hash = fz_mix_bytes(hash, item->ar_name, item->ar_name_len);
     scan->hash = fz_mix(hash, item->flags & (CUVET_ITEM_EXAMINED | CUVET_ITEM_REFERENCED));
+    scan->kind[kind_of(item)]++;
     scan->n_items++;
     if (scan->each)
         scan->each(scan->user, item);
@@ -144,8 +169,9 @@ static void check_summary(const fz_scan *scan)
     const cuvet_summary *summary = &scan->sum;
 
     FZ_CHECK(summary->members + summary->images == scan->n_items, "every item is counted");
-    FZ_CHECK(summary->elf + summary->ptx + summary->ltoir + summary->bitcode + summary->other ==
-                 scan->n_items,
+    FZ_CHECK(summary->elf == scan->kind[0] && summary->ptx == scan->kind[1] &&
+                 summary->ltoir == scan->kind[2] && summary->bitcode == scan->kind[3] &&
+                 summary->other == scan->kind[4],
              "by kind as well");
     FZ_CHECK(summary->notes + summary->warnings + summary->errors == scan->n_diags + summary->suppressed,
              "every diagnostic is delivered or counted");
@@ -206,6 +232,10 @@ void fz_scan_run(fz_scan *scanning, const cuvet_limits *lim, fz_alloc *other_all
         scan(scanning, ctx, &src);
     cuvet_ctx_destroy(ctx);
     FZ_CHECK(other_alloc->live == 0, "nothing stays allocated");
+    /* Handles and what belongs to no unit are not counted; a second thread has a limit of its own. */
+    if (scanning->jobs <= 1 && !scanning->ahead)
+        FZ_CHECK(other_alloc->peak <= cv_sat_add(lim->live, 32 * CV_KIB),
+                 "no more memory than the limit says");
 }
 
 void fz_scan_free(fz_scan *scan)

@@ -11,6 +11,7 @@
 /* An allocator that counts, and that fails on request. */
 typedef struct fz_alloc {
     uint64_t live;    /* atomic: workers share it */
+    uint64_t peak;    /* where one thread allocates */
     uint64_t calls;   /* atomic */
     uint64_t fail_at; /* this call fails (1: the first), 0: none */
     bool fail_on;     /* … and every later one */
@@ -24,6 +25,8 @@ typedef struct fz_claim {
     bool shared;
 } fz_claim;
 
+enum { FZ_KINDS = 5 };
+
 typedef struct fz_scan {
     const fz_input *in;
     uint32_t jobs;
@@ -33,13 +36,16 @@ typedef struct fz_scan {
     const cuvet_source *source;                       /* NULL: the input in memory */
     void (*each)(void *user, const cuvet_item *item); /* NULL: items are not told */
     void *user;
+    cuvet_rule wanted; /* a rule of which it is counted how often it was reported */
     /* out: */
-    uint64_t hash;
+    uint64_t hash, n_wanted;
     uint64_t n_items, n_diags, n_notes, n_warnings, n_errors;
     cuvet_verdict worst;
     cuvet_summary sum;
-    cuvet_status status; /* what ended the scan: END when all is well */
-    bool rule_limit;     /* a limit was reported */
+    cuvet_status status;     /* what ended the scan: END when all is well */
+    bool rule_limit;         /* a limit was reported */
+    bool profile;            /* something was reported that no known producer writes */
+    uint64_t kind[FZ_KINDS]; /* items by what they are: ELF, PTX, LTO-IR, bitcode, others */
     fz_claim *list;
     size_t n_list, cap_list;
 } fz_scan;

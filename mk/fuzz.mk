@@ -39,11 +39,11 @@ $(foreach t,frames image known memberopt package policy print serve worker yara 
 # Targets that compare stages with models (tests/model), on programs that the input chooses.
 MODEL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,tests/model))
 PROGRAM_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard fuzz/program*.c))
-FUZZ_MODELS := describe ledger propagate reach select shared slots
+FUZZ_MODELS := choices describe hosts ledger propagate reach select shared slots
 $(foreach t,$(FUZZ_MODELS),$(eval FUZZ_MORE_$(t) := $(MODEL_OBJS) $(PROGRAM_OBJS)))
 $(foreach o,$(FUZZ_MODELS:%=$(BUILD)/obj/fuzz/target_%.o) $(PROGRAM_OBJS),$(eval $(o): FUZZ_CFLAGS += -Itests))
 # What an engine learns from is the library: models and generator would only cost time.
-ifeq ($(MODE),engine)
+ifneq ($(filter engine planted-fuzz,$(MODE)),)
 $(MODEL_OBJS): TEST_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(PROGRAM_OBJS): FUZZ_CFLAGS += -fno-sanitize=fuzzer-no-link
 endif
@@ -56,6 +56,19 @@ FUZZ_UNTOLD  := api base bytes cubin drive finalize io link proc target
 $(foreach d,$(FUZZ_UNTOLD),$(eval $(BUILD)/obj/src/$(d)/%.o: LIB_CFLAGS += -fno-sanitize-coverage=trace-cmp))
 $(BUILD)/obj/fuzz/%.o: FUZZ_CFLAGS += -fno-sanitize-coverage=trace-cmp
 endif
+
+# Files of which it is known what is wrong with them, halves of programs, good files.
+CASES_GEN    := $(BUILD)/gen/cases
+$(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIFEST.tsv
+	$(call say,GEN,$(CASES_GEN))
+	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
+	@touch $@
+$(patsubst %,$(BUILD)/obj/fuzz/target_%.o,choices fields hosts places verdict): $(CASES_GEN)/.made
+$(BUILD)/obj/fuzz/target_choices.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CHOICES="$(CASES_GEN)/choices.bin"'
+$(BUILD)/obj/fuzz/target_places.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_PLACES="$(CASES_GEN)/places.bin"'
+$(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'
+$(BUILD)/obj/fuzz/target_verdict.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CASES="$(CASES_GEN)/cases.bin"'
+$(BUILD)/obj/fuzz/target_hosts.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
 
 # Targets that test what stands beside the library.
 FUZZ_LIBS_image = $(shell $(PKG_CONFIG) --libs jansson)
@@ -71,7 +84,7 @@ FUZZ_LOADED  := $(BUILD)/obj/fuzz/engine/linked.o
 $(FUZZ_LOADED): FUZZ_CFLAGS += -Icli
 else
 FUZZ_LD       = $(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS)
-FUZZ_END      = $(LIB_LIBS) $(FUZZ_LIBS_$(2))
+FUZZ_END      = $(if $(filter fuzz,$(1)),$(MODE_ENGINE)) $(LIB_LIBS) $(FUZZ_LIBS_$(2))
 FUZZ_LOADED  := $(BUILD)/obj/cli/loaded.o
 endif
 fuzz_cli      = $(foreach f,$(FUZZ_CLI_$(1)),$(if $(filter loaded,$(f)),$(FUZZ_LOADED),$(BUILD)/obj/cli/$(f).o))

@@ -2,9 +2,9 @@
 #
 # Defects made on purpose (tests/planted): MODE=planted builds the library with all of them, and CV_PLANT says which one is made.
 
-.PHONY: check-planted planted-tests
+.PHONY: check-planted check-planted-fuzz planted-tests
 
-ifeq ($(MODE),planted)
+ifneq ($(filter planted planted-fuzz,$(MODE)),)
 PLANTED_GEN  := $(BUILD)/gen/planted
 PLANTED_SRCS := $(shell $(PYTHON) tests/planted/plant_sources.py --list)
 
@@ -27,6 +27,14 @@ endif
 
 # What tests/planted/planted_tests.py asks.
 planted-tests: $(BUILD)/cuvet $(foreach t,base bytes codec format cubin host intake scan target api,$(BUILD)/tests/unit_$(t))
+
+# Results are kept: a run that was stopped goes on. PLANTED_FUZZ_ARGS="--part scan", "--fresh", names of defects.
+MINUTES ?= 5
+PLANTED_TARGETS = $(shell $(PYTHON) tests/planted/planted_fuzz.py --targets)
+check-planted-fuzz: ## the same defects for the fuzz targets: committed inputs first, then MINUTES=5 of fuzzing for each that they do not notice
+	@$(SUBMAKE) MODE=planted BUILD=$(BUILD)/planted FUZZ_ONLY="$(PLANTED_TARGETS)" replay-build
+	@$(SUBMAKE) MODE=planted-fuzz BUILD=$(BUILD)/planted-fuzz FUZZ_ONLY="$(PLANTED_TARGETS)" replay-build fuzzers-build
+	@$(PYTHON) tests/planted/planted_fuzz.py --plain $(BUILD)/planted --build $(BUILD)/planted-fuzz --minutes $(MINUTES) $(PLANTED_FUZZ_ARGS)
 
 PLANTED_TOTALS := $(BUILD)/planted/totals.tsv
 check-planted: ## defects made on purpose in the stages of scan, input, link and finalization, one at a time: each is noticed, by a check, a test or a model

@@ -135,6 +135,8 @@ cuvet_status cv_hosts_read(cv_ctx *ctx, cv_hosts *hosts, cv_span all, bool of_sy
     status = cv_ar_probe(all) == CV_AR_NORMAL
                  ? read_archive(ctx, hosts, &src, all, shelf)
                  : cv_hosts_read_object(ctx, hosts, &src, all, 0, all.len, shelf);
+    if (status != CUVET_OK)
+        cv_hosts_forget_file(hosts);
     for (uint64_t i = hosts->first; i < hosts->host.count; i++)
         cv_lhosts_at(&hosts->host, i)->of_system = of_system;
     return status;

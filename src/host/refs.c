@@ -44,7 +44,8 @@ static bool mark_linked(cv_ctx *ctx, cv_hosts *hosts, cv_id name)
     while (hosts->linked.count <= name)
         if (!cv_u32s_push(&ctx->mem, &hosts->linked, 0))
             return false;
-    *cv_u32s_at(&hosts->linked, name) = 1;
+    if (!*cv_u32s_get(&hosts->linked, name))
+        *cv_u32s_at(&hosts->linked, name) = (uint32_t)hosts->host.count + 1;
     return true;
 }
 
@@ -140,6 +141,14 @@ cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_sour
     return count >= 4 && cv_u32_at(all, off) == CV_ELF_MAGIC && cv_u16_at(all, off + 18) != CV_EM_CUDA
                ? read_object(ctx, hosts, src, all, off, count, shelf)
                : CUVET_OK;
+}
+
+void cv_hosts_forget_file(cv_hosts *hosts)
+{
+    hosts->host.count = cv_min(hosts->host.count, hosts->first);
+    for (cv_id i = 0; i < hosts->linked.count; i++)
+        if (*cv_u32s_get(&hosts->linked, i) > hosts->first)
+            *cv_u32s_at(&hosts->linked, i) = 0;
 }
 
 cuvet_status cv_hosts_point_out(cv_ctx *ctx, cv_hosts *hosts, uint64_t off, uint64_t end, cv_span name)

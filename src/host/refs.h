@@ -34,7 +34,7 @@ typedef struct cv_hosts {
     cv_lhosts host;
     cv_u32s module;     /* names, by host */
     cv_u32s used;       /* references, by host */
-    cv_u32s linked;     /* by name, as far as it goes: 1, the module is linked already */
+    cv_u32s linked;     /* by name, as far as it goes: who says first that it is linked, plus one; 0: nobody */
     cv_u32s kernel;     /* references that count, each once, sorted */
     cv_u32s prefix;     /* by reference: bytes before its first '*' */
     uint64_t first;     /* host of the file at hand */
@@ -49,6 +49,8 @@ void cv_hosts_free(cv_mem *mem, cv_hosts *hosts);
  * (reported) · NOMEM · REFUSED (a module has no proper name) */
 CV_MUST cuvet_status cv_hosts_read_object(cv_ctx *ctx, cv_hosts *hosts, const cuvet_source *src, cv_span all,
                                           uint64_t off, uint64_t count, cv_host_shelf *shelf);
+/* The file at hand is refused: what its host objects said counts for nothing. */
+void cv_hosts_forget_file(cv_hosts *hosts);
 /* Something is said of the member of an archive from off to end; name: empty, when it has none.
  * @return OK · LIMIT (reported) · NOMEM */
 CV_MUST cuvet_status cv_hosts_point_out(cv_ctx *ctx, cv_hosts *hosts, uint64_t off, uint64_t end,

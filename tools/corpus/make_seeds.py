@@ -8,12 +8,15 @@ in a trailer of eight bytes, {parameters, "CVFZ"}, see fuzz/common.h. A file in 
 Usage: make_seeds.py [--check]     --check: compare with what is there, write nothing
 """
 import hashlib
+import io
 import os
 import re
 import struct
 import sys
+import tarfile
 
 import bitcode
+import edit
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "corpus")
@@ -861,12 +864,57 @@ def make_programs():
         put(target, "smallest", b"")
         for n in range(40):
             put(target, "program-%02d" % n, drawn(n, 120 if target not in ("ledger", "select") else 4 + 2 * n))
+    for n in range(80):
+        put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
+    for n in range(40):
+        put("hosts", "toolkit-%02d" % n, bytes([0xF0, n & 15, n >> 3 | (0xC0 if n >= 36 else 0)]))
+    for n in range(120):
+        put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
+    for n in range(24):
+        put("choices", "twice-%02d" % n, bytes([n, 0, 0, 0, 0, 3]))
+    for n in range(60):
+        put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
     put("select", "same-text-twice", drawn(2621, 12))
     put("ledger", "reaches-in", drawn(90, 6))
     put("ledger", "shared", drawn(9, 6))
     put("ledger", "unpacked-gives-work", drawn(1372, 20))
     put("reach", "undefined-below-address", drawn(170, 120))
     put("describe", "mask-of-only-kernel", drawn(142, 120))
+
+
+# --- verdict: cases of corpus/hostile by their number, each packed in all ways and behind others (fuzz/target_verdict.c) ------------------
+
+def make_verdict():
+    at_once = 64
+    count = sample("MANIFEST.tsv", "hostile").count(b"\n") - 1
+    # name, packed, behind how many, how it is read, what is asked of the limits, of how many blocks
+    ways = (("alone", 0, 0, 4, 0, 1), ("stored", 1, 1, 8, 0, 1), ("lz4", 2, 2, 1, 0, 1), ("zstd", 3, 3, 2, 0, 1), ("ratio-lz4", 2, 0, 0, 1, 4),
+            ("ratio-zstd", 3, 0, 4, 1, 4), ("over-ratio-lz4", 2, 0, 0, 2, 4), ("over-ratio-zstd", 3, 0, 4, 2, 4), ("nested", 1, 0, 4, 3, 1),
+            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3))
+    for name, pack, before, reading, asks, every in ways:
+        for legal in (0, 1):
+            for first in range(0, count, at_once * every * (1 + legal)):
+                cases = range(first, min(first + at_once, count))
+                put("verdict", "%s-%s-%02d" % ("legal" if legal else "wrong", name, first // at_once),
+                    b"".join(struct.pack("<HBBBB", i, pack << 1 | legal, before, reading, i & 3 | asks << 2) for i in cases))
+
+
+# --- fields: an ELF, an edit, which of the fields, a value (fuzz/target_fields.c) ----------------------------------------------------------
+
+def make_fields():
+    for edit in range(11):
+        for place in (0, 1, 7):
+            put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
+                                                                   for base in range(12) for value in (0, 1, 3, 4, 7, 14)))
+
+
+# --- links in which stages do what none of the samples makes them do: inputs of golden ones (corpus/link/index.tsv) ------------------------
+
+def make_golden():
+    tar = tarfile.open(fileobj=io.BytesIO(edit.unzstd(sample("golden.tar.zst", "link"))))
+    for name, inputs in (("weak-partial", ("c9f6adf8859d", "b0ef46b11338")), ("texture-low", ("5a02f1dcc232",)),
+                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6"))):
+        put("link", name, b"".join(tar.extractfile(i + ".cubin").read() for i in inputs))
 
 
 def make_dump():
@@ -880,7 +928,7 @@ def main():
     check, bad = "--check" in sys.argv[1:], 0
     for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
-                 make_memberopt, make_programs, make_yara, make_dump):
+                 make_memberopt, make_programs, make_yara, make_verdict, make_fields, make_golden, make_dump):
         make()
     have = {(t, f) for t in os.listdir(CORPUS) if os.path.isdir(os.path.join(CORPUS, t, "seed"))
             for f in os.listdir(os.path.join(CORPUS, t, "seed"))}

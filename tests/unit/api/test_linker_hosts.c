@@ -326,6 +326,31 @@ START_TEST(members_that_are_no_objects)
 }
 END_TEST
 
+/* What a refused file said before something was wrong with it counts for nothing: neither that a module is
+ * linked already, nor that there is one. */
+START_TEST(refused_says_nothing)
+{
+    const cuvet_linker_options options = lc_options("sm_75");
+    cuvet_linker linker = lc_linker(&options);
+    cuvet_link_result made = { .size = sizeof(made) };
+
+    load_half(&file[0], 'b', "b");
+    ck_assert_int_eq(add(linker, &file[0], "b.o", 0), CUVET_OK);
+    load_finished(&file[1], "b");
+    load_half(&file[2], 'a', "a");
+    load_half(&file[3], 'a', "no name");
+    begin_archive();
+    for (unsigned i = 1; i < 4; i++)
+        add_member("m.o/", file[i].bytes, file[i].size);
+    ck_assert_int_eq(add(linker, &archive, "lib", 0), CUVET_E_REFUSED);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    ck_assert_int_eq(cuvet_linker_get_result(lc_ctx, linker, &made), CUVET_OK);
+    ck_assert_uint_eq(made.objects, 1);
+    expect_modules(linker, (const char *const[]){ "b", NULL });
+    lc_end(linker);
+}
+END_TEST
+
 /* A library of the system that nothing needs has no module to register. */
 START_TEST(modules_of_a_library)
 {
@@ -427,6 +452,7 @@ Suite *suite_linker_hosts(void)
     tcase_add_loop_test(tcase, who_takes_part, 0, N(ROWS));
     tcase_add_test(tcase, kernels_beside_a_cubin);
     tcase_add_test(tcase, names_of_modules);
+    tcase_add_test(tcase, refused_says_nothing);
     tcase_add_test(tcase, members_that_are_no_objects);
     tcase_add_test(tcase, modules_of_a_library);
     tcase_add_test(tcase, members_of_other_code);

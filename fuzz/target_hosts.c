@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which files take part in a link: up to five, each a half of a program as a host object, alone or in an
+ * archive beside members that are none, or as a cubin; compared with tests/model/hosts.c. The halves are
+ * those of nvcc (corpus/samples) with other modules. Bytes: what is linked how; of each file what it is, its
+ * module, its archive; of each member of an archive what it is and how it is called. */
+#include <cuvet/linker.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "model/hosts.h"
+#include "scanner.h"
+
+__asm__(".section .rodata\n"
+        ".balign 8\n"
+        "cv_host_halves:\n"
+        ".incbin \"" CV_FUZZ_HOSTS "\"\n"
+        ".previous\n");
+extern const uint8_t cv_host_halves[];
+
+enum {
+    FILES = 5,
+    MEMBERS = 4,
+    OBJECTS = FILES * MEMBERS,
+    EVENTS = 2 * OBJECTS + 2 * FILES,
+    MOST_BYTES = 1 << 15,
+    AR_HEADER = 60,
+    TEXT = 96
+};
+
+typedef struct hosts_sample {
+    uint32_t off, size, module, module_size;
+} hosts_sample;
+
+#define HOST(name, off, size, module, module_size) name,
+#define TOOLKIT(name, off)
+#define INFO(off)
+enum {
+#include "hosts.inc"
+};
+#undef HOST
+#define HOST(name, off, size, module, module_size) { off, size, module, module_size },
+static const hosts_sample SAMPLES[] = {
+#include "hosts.inc"
+};
+#undef HOST
+#undef TOOLKIT
+
+/* Where an object says which toolkit made it. */
+typedef struct hosts_toolkit {
+    unsigned sample;
+    uint32_t off;
+} hosts_toolkit;
+
+#define HOST(name, off, size, module, module_size)
+#define TOOLKIT(name, off) { name, off },
+static const hosts_toolkit TOOLKITS[] = {
+#include "hosts.inc"
+};
+#undef HOST
+#undef TOOLKIT
+#undef INFO
+
+static const uint32_t SYMTAB_INFOS[] = {
+#define HOST(name, off, size, module, module_size)
+#define TOOLKIT(name, off)
+#define INFO(off) off,
+#include "hosts.inc"
+#undef INFO
+#undef HOST
+#undef TOOLKIT
+};
+
+/* Samples that are drawn; OBJECT_90 is for another machine. */
+#define FILE_KINDS 9
+
+static const char *const MODULES[] = { "",  "a",   "b",   "c",  "_09AZaz",  "a_b",
+                                       "9", "m n", "m.n", "m-", "\xC3\xA4", "(a" };
+
+typedef struct hosts_file {
+    uint8_t bytes[MOST_BYTES];
+    size_t size;
+    unsigned flags;
+    bool archive;
+} hosts_file;
+
+typedef struct hosts_run {
+    fz_ops ops;
+    unsigned flags; /* of the link */
+    uint64_t containers;
+    hosts_file file[FILES];
+    unsigned n_files;
+    md_object object[OBJECTS];
+    unsigned n_objects, from[OBJECTS]; /* of which file */
+    char want[EVENTS][TEXT];           /* an event as a text */
+    unsigned n_want, n_told;
+    bool said[FILES]; /* the file is refused */
+    bool others;      /* there is code for another machine, with a module of its own */
+    cuvet_ctx *ctx;
+    cuvet_linker linker;
+} hosts_run;
+
+static void append(hosts_file *file, const void *bytes, size_t size)
+{
+    FZ_CHECK(size <= sizeof(file->bytes) - file->size, "a file has room");
+    memcpy(file->bytes + file->size, bytes, size);
+    file->size += size;
+}
+
+static void want(hosts_run *run, const char *kind, unsigned file, const char *member)
+{
+    FZ_CHECK(run->n_want < EVENTS, "few events");
+    (void)snprintf(run->want[run->n_want++], TEXT, "%s %c%s%s", kind, (char)('0' + file),
+                   member[0] ? " " : "", member);
+}
+
+/* A half with a module of this name. */
+static void append_sample(hosts_file *file, unsigned sample, const char *module)
+{
+    size_t at = file->size;
+    char text[32];
+
+    append(file, cv_host_halves + SAMPLES[sample].off, SAMPLES[sample].size);
+    if (SAMPLES[sample].module_size == 0 || sample == WHOLE || sample == OTHERS)
+        return;
+    (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", module);
+    memset(file->bytes + at + SAMPLES[sample].module, 0, SAMPLES[sample].module_size);
+    memcpy(file->bytes + at + SAMPLES[sample].module, text, strlen(text));
+}
+
+static md_half half_of(unsigned sample)
+{
+    return sample == CALLER || sample == CALLER_CUBIN   ? MD_CALLER
+           : sample == CALLED || sample == CALLED_CUBIN ? MD_CALLED
+           : sample == FINISHED                         ? MD_FINISHED
+           : sample == WHOLE                            ? MD_WHOLE
+                                                        : MD_PRINTER;
+}
+
+/* Of a device ELF by itself "system" says nothing (cuvet/linker.h). */
+static void add_object(hosts_run *run, unsigned sample, const char *module)
+{
+    hosts_file *file = &run->file[run->n_files];
+    bool host = sample == CALLER || sample == CALLED || sample == FINISHED || sample == WHOLE;
+
+    run->from[run->n_objects] = run->n_files;
+    run->object[run->n_objects++] =
+        (md_object){ .half = half_of(sample),
+                     .host = host,
+                     .system = (file->flags & CUVET_ADD_SYSTEM) && (host || file->archive),
+                     .module = host ? module : "" };
+}
+
+/* ---- archives ---- */
+
+typedef struct hosts_member {
+    enum { OBJECT, README, EMPTY, NVVM, LTOIR, BROKEN, KINDS } what;
+    unsigned sample;
+    const char *module;
+    char name[24];
+    unsigned form; /* short, in the table, in front of the body */
+} hosts_member;
+
+static void append_member(hosts_file *file, const char *field, const char *front, const void *body,
+                          size_t size)
+{
+    char header[AR_HEADER + 1];
+
+    (void)snprintf(header, sizeof(header), "%-16s%-12d%-6d%-6d%-8s%-10zu`\n", field, 0, 0, 0, "644",
+                   strlen(front) + size);
+    append(file, header, AR_HEADER);
+    append(file, front, strlen(front));
+    append(file, body, size);
+    if (file->size % 2)
+        append(file, "\n", 1);
+}
+
+static const char *body_of(const hosts_member *member, hosts_file *scratch)
+{
+    static const uint8_t HEADS[][4] = { { 0xED, 0x43, 0x4E, 0x7F }, { 0x01, 0x5A, 0xE5, 0x1E } };
+
+    scratch->size = 0;
+    if (member->what == OBJECT)
+        append_sample(scratch, member->sample, member->module);
+    else if (member->what == README)
+        append(scratch, "Read me first.\n", 15);
+    else if (member->what == NVVM || member->what == LTOIR)
+        append(scratch, HEADS[member->what == NVVM], 4);
+    else if (member->what == BROKEN)
+        append(scratch, cv_host_halves + SAMPLES[CALLED].off, 40);
+    return (const char *)scratch->bytes;
+}
+
+static void draw_member(hosts_run *run, hosts_member *member, unsigned number)
+{
+    static const unsigned INSIDE[] = { CALLER, CALLED, CALLED, CALLER_CUBIN, CALLED_CUBIN, PRINTER };
+    uint8_t what = fz_u8(&run->ops), how = fz_u8(&run->ops);
+
+    /* A file that is refused says nothing of the others: most are not. */
+    member->what = what < 0xC0      ? OBJECT
+                   : what < 0xE0    ? README
+                   : what < 0xF0    ? EMPTY
+                   : (what & 7) < 3 ? (what & 7) + NVVM
+                                    : README;
+    member->sample = INSIDE[what % CV_COUNT(INSIDE)];
+    member->module = MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))];
+    member->form = (what >> 3 ^ how >> 4) % 3;
+    (void)snprintf(member->name, sizeof(member->name), member->form == 0 ? "m%u" : "a name of its own %u",
+                   number);
+}
+
+static void append_archive(hosts_run *run, hosts_file *file, const hosts_member *member, unsigned count)
+{
+    char table[MEMBERS * 32] = "", field[32];
+    size_t at[MEMBERS] = { 0 };
+    hosts_file *scratch = malloc(sizeof(*scratch));
+
+    FZ_CHECK(scratch != NULL, "memory");
+    append(file, "!<arch>\n", 8);
+    for (unsigned i = 0; i < count; i++)
+        if (member[i].form == 1) {
+            at[i] = strlen(table);
+            (void)snprintf(table + at[i], sizeof(table) - at[i], "%s/\n", member[i].name);
+        }
+    if (table[0])
+        append_member(file, "//", "", table, strlen(table));
+    for (unsigned i = 0; i < count; i++) {
+        const char *body = body_of(&member[i], scratch);
+
+        if (member[i].form == 0)
+            (void)snprintf(field, sizeof(field), "%s/", member[i].name);
+        else if (member[i].form == 1)
+            (void)snprintf(field, sizeof(field), "/%zu", at[i]);
+        else
+            (void)snprintf(field, sizeof(field), "#1/%zu", strlen(member[i].name));
+        append_member(file, field, member[i].form == 2 ? member[i].name : "", body, scratch->size);
+    }
+    run->containers = cv_max(run->containers, count + (table[0] != 0));
+    free(scratch);
+}
+
+/* IR and damaged objects are refused, and with them the archive; other bytes are told and left out. */
+static void draw_archive(hosts_run *run, hosts_file *file)
+{
+    hosts_member member[MEMBERS];
+    unsigned count = 1 + fz_u8(&run->ops) % MEMBERS, first = run->n_objects, number = run->n_files;
+
+    for (unsigned i = 0; i < count; i++)
+        draw_member(run, &member[i], i);
+    append_archive(run, file, member, count);
+    for (unsigned i = 0; i < count; i++) {
+        bool host = member[i].what == OBJECT && SAMPLES[member[i].sample].module_size != 0;
+
+        if (member[i].what > EMPTY || (host && member[i].module[0] && !md_is_module_name(member[i].module))) {
+            want(run, "refused", number, "");
+            run->said[number] = true;
+            return;
+        }
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (member[i].what != OBJECT)
+            want(run, "not-an-object", number, member[i].name);
+    for (unsigned i = 0; i < count; i++)
+        if (member[i].what == OBJECT) {
+            add_object(run, member[i].sample, member[i].module);
+            /* nvlink passes over a member that is device code itself */
+            if (SAMPLES[member[i].sample].module_size == 0)
+                want(run, "findings", number, member[i].name);
+            want(run, "taken", number, member[i].name);
+        }
+    if (run->n_objects == first) {
+        want(run, "no-device-code", number, "");
+        run->said[number] = !(file->flags & CUVET_ADD_LIBRARY) && !(run->flags & CUVET_LINK_MODULES_ONLY);
+    }
+}
+
+/* ---- files ---- */
+
+static void draw_file(hosts_run *run)
+{
+    hosts_file *file = &run->file[run->n_files];
+    uint8_t what = fz_u8(&run->ops), how = fz_u8(&run->ops);
+    const char *module = MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))];
+    unsigned sample = what % FILE_KINDS;
+    bool host = SAMPLES[sample].module_size != 0 && sample != WHOLE && sample != OTHERS;
+    bool code = !(run->flags & CUVET_LINK_MODULES_ONLY);
+
+    file->flags = what & 0x40 ? CUVET_ADD_SYSTEM : 0;
+    file->archive = what >= 0xA0;
+    if (file->archive) {
+        file->flags |= how & 1 ? CUVET_ADD_LIBRARY : 0;
+        draw_archive(run, file);
+    } else {
+        if (sample == WHOLE)
+            file->flags |= CUVET_ADD_OPTIONAL;
+        append_sample(file, sample, module);
+        if (sample == OTHERS && (how & 1))
+            file->flags |= CUVET_ADD_OPTIONAL;
+        run->said[run->n_files] = host && (module[0] || sample == FINISHED) && !md_is_module_name(module);
+        run->said[run->n_files] = run->said[run->n_files] || (sample == PROGRAM && code) ||
+                                  (sample == OTHERS && code && !(file->flags & CUVET_ADD_OPTIONAL));
+        if (sample == OTHERS) {
+            /* nothing for this machine: nvlink leaves it out, we say so or refuse it */
+            if (!(file->flags & CUVET_ADD_OPTIONAL))
+                want(run, "refused", run->n_files, "");
+            want(run, file->flags & CUVET_ADD_OPTIONAL ? "no-match" : "nothing-fits", run->n_files, "");
+            run->others = true;
+        } else if (run->said[run->n_files]) {
+            want(run, "refused", run->n_files, "");
+        } else if (sample != PROGRAM) {
+            add_object(run, sample, module);
+            want(run,
+                 sample == FINISHED ? "already-linked"
+                 : sample == WHOLE  ? "outside"
+                                    : "taken",
+                 run->n_files, "");
+        }
+    }
+    run->n_files++;
+}
+
+/* ---- what comes of them ---- */
+
+/* The next event, but for what says why a file is refused. */
+static bool next_event(const hosts_run *run, uint64_t *at, cuvet_event *event)
+{
+    while (cuvet_linker_get_event(run->ctx, run->linker, (*at)++, event) == CUVET_OK) {
+        unsigned file = (unsigned)(event->file[0] - '0');
+
+        if (event->kind != CUVET_EVENT_DAMAGED)
+            return true;
+        FZ_CHECK(file < run->n_files && run->said[file], "what is damaged is refused");
+    }
+    return false;
+}
+
+static void check_events(const hosts_run *run)
+{
+    cuvet_event event = { .size = sizeof(event) };
+    uint64_t at = 0;
+    char text[TEXT];
+
+    for (unsigned i = 0; i < run->n_want; i++) {
+        FZ_CHECK(next_event(run, &at, &event), "all of it is told");
+        (void)snprintf(text, sizeof(text), "%s %.1s%s%s", cuvet_event_kind_name(event.kind), event.file,
+                       event.member ? " " : "", event.member ? event.member : "");
+        if (strcmp(text, run->want[i]) != 0 && getenv("FZ_LOUD"))
+            (void)fprintf(stderr, "event %u: %s, and not %s\n", i, text, run->want[i]);
+        FZ_CHECK(strcmp(text, run->want[i]) == 0, "what becomes of a file is told");
+    }
+    FZ_CHECK(!next_event(run, &at, &event), "and nothing else");
+}
+
+static void check_modules(hosts_run *run)
+{
+    const char *name;
+    uint64_t at = 0;
+
+    for (unsigned i = 0; i < run->n_objects; i++) {
+        if (!md_takes_part(&run->object[i]) || !run->object[i].module[0])
+            continue;
+        FZ_CHECK(cuvet_linker_get_module(run->ctx, run->linker, at++, &name) == CUVET_OK &&
+                     strcmp(name, run->object[i].module) == 0,
+                 "the module of each host object that takes part");
+    }
+    FZ_CHECK(cuvet_linker_get_module(run->ctx, run->linker, at, &name) == CUVET_END, "and no others");
+}
+
+/* FZ_LOUD: what was made of the input. */
+static void tell(const hosts_run *run)
+{
+    static const char *const HALVES[] = { "caller", "called", "printer", "finished", "whole" };
+
+    for (unsigned i = 0; i < run->n_objects && getenv("FZ_LOUD"); i++)
+        (void)fprintf(stderr, "file %u: %s%s '%s'%s%s%s\n", run->from[i], run->object[i].host ? "host " : "",
+                      CV_AT(HALVES, run->object[i].half), run->object[i].module,
+                      run->object[i].system ? ", system" : "", run->object[i].already ? ", already" : "",
+                      run->object[i].not_needed ? ", not needed" : "");
+}
+
+static void complete(hosts_run *run)
+{
+    bool code = !(run->flags & CUVET_LINK_MODULES_ONLY), left = false;
+    cuvet_link_result made = { .size = sizeof(made) };
+    cuvet_status status = cuvet_linker_complete(run->ctx, run->linker);
+    uint64_t objects = 0;
+
+    md_take_part(run->object, run->n_objects, code);
+    tell(run);
+    for (unsigned i = 0; i < run->n_objects && code; i++) {
+        objects += md_takes_part(&run->object[i]);
+        left = left || run->object[i].half <= MD_PRINTER;
+        if (run->object[i].already)
+            want(run, "already-linked", run->from[i], "");
+        if (run->object[i].not_needed)
+            want(run, "not-needed", run->from[i], "");
+    }
+    if (!left && code) /* there is no link of nothing */
+        return;
+    if (code)
+        check_events(run);
+    FZ_CHECK((status == CUVET_OK) == (!code || md_can_be_linked(run->object, run->n_objects)),
+             "whether it can be linked");
+    if (status != CUVET_OK)
+        return;
+    FZ_CHECK(cuvet_linker_get_result(run->ctx, run->linker, &made) == CUVET_OK && made.objects == objects,
+             "of so many objects");
+    if (!run->others)
+        check_modules(run);
+}
+
+static void add_all(hosts_run *run, bool few)
+{
+    for (unsigned i = 0; i < run->n_files; i++) {
+        const cuvet_add_options options = { .size = sizeof(options), .flags = run->file[i].flags };
+        const char name[2] = { (char)('0' + i), 0 };
+        cuvet_status status = cuvet_linker_add_memory(run->ctx, run->linker, run->file[i].bytes,
+                                                      run->file[i].size, name, &options);
+
+        if (getenv("FZ_LOUD"))
+            (void)fprintf(stderr, "file %u: %d, flags %u, %zu bytes\n", i, (int)status, run->file[i].flags,
+                          run->file[i].size);
+        FZ_CHECK(few || (status == CUVET_OK) == !run->said[i],
+                 "what is no input is refused, and nothing else");
+        if (status == CUVET_E_LIMIT)
+            return;
+    }
+    FZ_CHECK(!few, "an archive has no more members than a file may have containers");
+    complete(run);
+}
+
+/* An object of some toolkit, for a linker that takes code of some: linking.md, "newer than toolkit", and for
+ * sm_90 "must be recompiled with toolkit >= Cuda 12.0". */
+static void admit(fz_ops *ops)
+{
+    static const uint32_t VERSIONS[] = { 119, 120, 121, 130, 131, 140, 118, 999 },
+                          WANTED[] = { 0, 130, 129, 131, 120 };
+    uint8_t what = fz_u8(ops), how = fz_u8(ops);
+    unsigned sample = what & 1 ? OBJECT_90 : CALLED_CUBIN;
+    uint32_t version = VERSIONS[what >> 1 & 7];
+    cuvet_linker_options options = { .size = sizeof(options),
+                                     .target = { .sm = sample == OBJECT_90 ? 90 : 75 },
+                                     .toolkit = WANTED[how % CV_COUNT(WANTED)] };
+    hosts_file *file = calloc(1, sizeof(*file));
+    cuvet_ctx *ctx = NULL;
+    cuvet_linker linker;
+    bool habit = (how & 0xC0) == 0xC0; /* one local symbol less than there are, which no producer says */
+    bool good = !habit && version <= (options.toolkit ? options.toolkit : 130) &&
+                (sample != OBJECT_90 || version >= 120);
+
+    FZ_CHECK(file != NULL, "memory");
+    append_sample(file, sample, "");
+    for (size_t i = 0; i < CV_COUNT(TOOLKITS); i++)
+        if (TOOLKITS[i].sample == sample) {
+            file->bytes[TOOLKITS[i].off] = (uint8_t)version;
+            file->bytes[TOOLKITS[i].off + 1] = (uint8_t)(version >> 8);
+        }
+    file->bytes[SYMTAB_INFOS[sample == OBJECT_90]] -= habit;
+    FZ_CHECK(cuvet_ctx_create(NULL, &ctx) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
+    FZ_CHECK((cuvet_linker_add(ctx, linker, file->bytes, file->size, "f") == CUVET_OK) == good,
+             "objects of toolkits that the linker takes");
+    cuvet_ctx_destroy(ctx);
+    free(file);
+}
+
+CV_FUZZ_TARGET(hosts)
+{
+    hosts_run *run = calloc(1, sizeof(*run));
+    fz_alloc counting = { 0 };
+    cuvet_alloc alloc = fz_alloc_of(&counting);
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cuvet_ctx_options with = { sizeof(with), &alloc, &lim, NULL, NULL };
+    cuvet_linker_options options = { .size = sizeof(options), .target = { .sm = 75 } };
+    uint8_t how;
+    bool few;
+
+    FZ_CHECK(run != NULL, "memory");
+    run->ops = (fz_ops){ .bytes = data, .size = size };
+    how = fz_u8(&run->ops);
+    if (how >= 0xF0)
+        admit(&run->ops);
+    run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : 0;
+    while (run->n_files < FILES && fz_ops_left(&run->ops))
+        draw_file(run);
+    FZ_CHECK(cuvet_limits_preset("strict", &lim) == CUVET_OK, "limits");
+    /* As many members as there are, or one less. */
+    few = (how & 0x18) == 0x18 && run->containers > 1;
+    for (unsigned i = 0; i < run->n_files; i++)
+        few = few && !run->said[i];
+    lim.containers = run->containers > 1 && how & 0x10 ? run->containers - few : lim.containers;
+    options.flags = run->flags;
+    FZ_CHECK(cuvet_ctx_create(&with, &run->ctx) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_linker_create(run->ctx, &options, &run->linker) == CUVET_OK, "a linker");
+    add_all(run, few);
+    cuvet_ctx_destroy(run->ctx);
+    FZ_CHECK(counting.live == 0, "nothing stays allocated");
+    free(run);
+    return 0;
+}
