@@ -45,6 +45,8 @@ NOTES = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 LAYERS = ("codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target")  # that are asked, in this order
 SECONDS = 120  # of one test program; more on a machine where it takes a tenth of that without a change
 KNOWN = "tools/mutation.known"
+TRAP = "src/base/trap.c"  # which is another one in test programs (TRAP_OBJ in mk/tests.mk)
+ENDS = "-DCV_TRAP_ENDS=1"
 PROCESSOR_SECONDS = 20  # of each of its processes; the slowest takes three
 
 Mutant = collections.namedtuple("Mutant", "path start end text what")
@@ -208,7 +210,7 @@ class Tests:
             if not os.path.exists(runner):
                 subprocess.run(["cc", "-Iinclude", "-c", os.path.join(self.build, "tests", "unit_%s.c" % layer), "-o", runner], check=True)
         mine = [(replaced or {}).get(o, o) for o in self.objects(layer)]
-        trap = [] if any(o.endswith("trap.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
+        trap = [] if any(o.endswith("trap.ends.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
         return subprocess.run(["cc", "-o", out, runner, *mine, *trap, *objects, os.path.join(self.build, "libcuvet.a"), *self.libs],
                               check=False, **bounded.MUTE).returncode == 0
 
@@ -268,6 +270,8 @@ class Trial:
             if not self.compile(path, out, extra):
                 return None
             objects[path] = out
+            if path == TRAP and self.compile(path, out[:-2] + ".ends.o", [*extra, ENDS]):
+                objects[path + ENDS] = out[:-2] + ".ends.o"
         return objects
 
     @staticmethod
@@ -315,11 +319,12 @@ class Trial:
 
     def ask(self, objects):
         own = self.tests.layer(self.mutant.path)
-        library = [o for p, o in objects.items() if p.startswith("src")]
+        library = [o for p, o in objects.items() if p.startswith("src") and not p.endswith(ENDS)]
+        tested = [objects.get(p + ENDS, o) for p, o in objects.items() if p.startswith("src") and not p.endswith(ENDS)]
         replaced = {os.path.join(self.tests.build, "obj", p[:-2] + ".o"): o for p, o in objects.items() if p.startswith("tests")}
         for layer in ([own] if own else []) + [name for name in LAYERS if name != own]:
             out = os.path.join(self.folder, "unit_" + layer)
-            if not self.tests.link_unit(layer, library, out, replaced if layer == own else None):
+            if not self.tests.link_unit(layer, tested, out, replaced if layer == own else None):
                 raise RuntimeError("unit_%s does not link with %s" % (layer, line_of(self.mutant)))
             if not self.passes([out]):
                 return "noticed by unit_" + layer
