@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One small change of a source at a time: do the tests notice?
 
-  mutation.py [--sample N] [--seed S] [--jobs N] [--least PERCENT] [--functions PATTERN] [--list] DIRECTORY_OR_FILE ...
+  mutation.py [--sample N] [--seed S] [--jobs N] [--least PERCENT] [--functions PATTERN] [--list] DIRECTORY_OR_FILE[:LINE] ...
 
 Comparisons, conditions, numbers, operators and statements of the functions in these sources (src/bytes, src/format/tlv ...)
 are changed, each in a copy: the tree stays what it is. A change after which the compiler writes the same object, optimized, is no
@@ -377,7 +377,7 @@ def report(results):
         asked = row["noticed"] + row["missed"]
         print("%-24s %8d %8d %8d %8.1f" % (name, asked, row["noticed"], row["missed"], 100 * row["noticed"] / max(asked, 1)))
     print("left out: %d that change no object, %d that are no C, %d that no test can notice (%s)" % (row["same"], row["no C"], row["known"], KNOWN))
-    return 100 * row["noticed"] / max(asked, 1)
+    return 100 * row["noticed"] / asked if asked else 100
 
 
 def main():
@@ -396,14 +396,17 @@ def main():
     cindex = need_clang()
     with tempfile.TemporaryDirectory(prefix="cuvet-mutation-") as scratch:
         tests = Tests(args.build, scratch)
-        mutants, known, places = [], read_known(), list(sources(args.places))
+        lines = {tuple(place.rsplit(":", 1)) for place in args.places if re.search(r":[0-9]+$", place)}
+        mutants, known, places = [], read_known(), list(sources(re.sub(r":[0-9]+$", "", place) for place in args.places))
         for path in places:
             like = path if path in tests.commands else "src/bytes/span.c"
             flags = [w for w in tests.compile_words(like)[1:] if w.startswith(("-D", "-I", "-std"))]
             mutants += Finder(cindex, path, [*flags, "-I" + os.path.join(args.build, "gen")], args.functions).found
         mutants = sorted(set(mutants))
+        if lines:
+            mutants = [m for m in mutants if tuple(line_of(m).split(":")[:2]) in lines]
         left_over = {row for row in known if row[0] in places} - {key_of(m) for m in mutants}
-        if left_over and not args.functions:
+        if left_over and not args.functions and not lines:
             sys.exit("mutation.py: %s: no change is like this any more: %s" % (KNOWN, sorted(left_over)[0]))
         if args.sample and args.sample < len(mutants):
             mutants = sorted(random.Random(args.seed).sample(mutants, args.sample))
