@@ -375,6 +375,21 @@ START_TEST(rule_table)
 }
 END_TEST
 
+/* Letters of a file in a message: what is no printable ASCII is a question mark, so that no terminal obeys it. */
+START_TEST(letters)
+{
+    for (unsigned byte = 1; byte < 256; byte++) {
+        cuvet_diag diag = { .rule = CV_R_FATBIN_OPTION_UNKNOWN, .got = 0x78 | byte << 8 | 0x79 << 16 };
+        char text[100], want[] = "'x?y' is handed to a compiler";
+
+        if (byte >= ' ' && byte <= '~')
+            want[2] = (char)byte;
+        (void)cuvet_diag_message(&diag, text, sizeof(text));
+        ck_assert_str_eq(text, want);
+    }
+}
+END_TEST
+
 START_TEST(names)
 {
     ck_assert_str_eq(cuvet_verdict_name(CUVET_V_MALFORMED), "malformed");
@@ -456,6 +471,7 @@ Suite *suite_base(void)
     tcase_add_test(tcase, findings_cost_work);
     tcase_add_test(tcase, places_and_paths);
     tcase_add_test(tcase, rule_table);
+    tcase_add_test(tcase, letters);
     tcase_add_test(tcase, names);
     tcase_add_test(tcase, limit_table);
     tcase_add_test(tcase, text_is_cut_not_overrun);
