@@ -375,6 +375,29 @@ START_TEST(rule_table)
 }
 END_TEST
 
+/* Small ones double, large ones grow by half, and none has less room than was asked for. */
+START_TEST(vector_grows)
+{
+    static const struct {
+        uint64_t cap, need, then;
+    } ROWS[] = { { 1, 2, 16 },         { 8, 9, 16 },         { 16, 17, 32 },    { 4095, 4096, 8190 },
+                 { 4096, 4097, 6144 }, { 4098, 4099, 6147 }, { 16, 1000, 1000 } };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cv_mem mem;
+        uint64_t cap = ROWS[i].cap;
+        void *items;
+
+        cv_mem_init(&mem, NULL, UINT64_MAX);
+        items = cv_mem_get(&mem, cap * 8);
+        ck_assert(cv_vec_grow(&mem, &items, &cap, ROWS[i].need, 8));
+        ck_assert_uint_eq(cap, ROWS[i].then);
+        cv_mem_put(&mem, items, cap * 8);
+        ck_assert_uint_eq(mem.live, 0);
+    }
+}
+END_TEST
+
 /* Letters of a file in a message: what is no printable ASCII is a question mark, so that no terminal obeys it. */
 START_TEST(letters)
 {
@@ -471,6 +494,7 @@ Suite *suite_base(void)
     tcase_add_test(tcase, findings_cost_work);
     tcase_add_test(tcase, places_and_paths);
     tcase_add_test(tcase, rule_table);
+    tcase_add_test(tcase, vector_grows);
     tcase_add_test(tcase, letters);
     tcase_add_test(tcase, names);
     tcase_add_test(tcase, limit_table);
