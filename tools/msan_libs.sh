@@ -49,7 +49,8 @@ library zstd "-DZSTD_DISABLE_ASM=1 -DZSTD_LEGACY_SUPPORT=0 -pthread" libzstd-*/l
 library jansson "-I$dir/obj -DHAVE_STDINT_H=1 -DHAVE_UNISTD_H=1 -DHAVE_FCNTL_H=1 -DHAVE_SYS_STAT_H=1 -DHAVE_SYS_TYPES_H=1 -DHAVE_SYS_TIME_H=1 \
     -DHAVE_OPEN=1 -DHAVE_CLOSE=1 -DHAVE_READ=1 -DHAVE_GETTIMEOFDAY=1 -DHAVE_GETPID=1 -DHAVE_ATOMIC_BUILTINS=1 -DHAVE_SCHED_YIELD=1 -DHAVE_SCHED_H=1" jansson-*/src/*.c
 library nettle "-I/usr/include/nettle" nettle-*/sha256.c nettle-*/sha256-compress.c nettle-*/write-be32.c
-echo "msan: built with it: $(cd "$dir/src" && ls -d -- */ | tr -d / | tr '\n' ' ')" > "$dir/built"
+set -- */
+echo "msan: built with it: $(echo "$@" | tr -d /)" > "$dir/built"
 rm -rf "$dir/src" "$dir/obj" "$dir/lists" "$dir/cache"
 printf '%s\n' "$stamp" > "$dir/stamp"
 cat "$dir/built"

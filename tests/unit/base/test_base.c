@@ -398,7 +398,8 @@ START_TEST(vector_grows)
 }
 END_TEST
 
-/* Letters of a file in a message: what is no printable ASCII is a question mark, so that no terminal obeys it. */
+/* Letters of a file in a message: what is no printable ASCII is a question mark, so that no terminal obeys
+ * it. */
 START_TEST(letters)
 {
     for (unsigned byte = 1; byte < 256; byte++) {

@@ -95,7 +95,8 @@ START_TEST(builder_reserves)
 }
 END_TEST
 
-/* A small builder doubles, a large one grows by half: what is asked for stays linear, and so does what is too much. */
+/* A small builder doubles, a large one grows by half: what is asked for stays linear, and so does what is
+ * too much. */
 START_TEST(builder_grows)
 {
     static const struct {

@@ -77,7 +77,8 @@ START_TEST(agreement)
 }
 END_TEST
 
-/* Within a slice and across several: the same bytes, the same but for the last one, and more than there are. */
+/* Within a slice and across several: the same bytes, the same but for the last one, and more than there
+ * are. */
 START_TEST(sameness)
 {
     uint8_t other[MOST];
