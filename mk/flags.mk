@@ -73,7 +73,7 @@ FUZZ_CFLAGS = $(CV_BASE) $(CV_WARN_TEST) $(CV_WERROR) $(MODE_TEST_FLAGS) $(CFLAG
 
 comma      := ,
 space      := $(subst ,, )
-LIB_LIBS   := -llz4 -lzstd -pthread
+LIB_LIBS   := $(or $(MODE_LIBS),-llz4 -lzstd) -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
 CLI_LIBS   := -ldl
 # Where else they may lie, seen from the program ($ORIGIN/...): the Python package brings its own.

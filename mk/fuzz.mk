@@ -6,7 +6,7 @@
 
 .PHONY: replay-build fuzzers-build fuzz-all
 
-# Targets that need jansson or nettle. These are not built with MSan: what they write would be taken for what nobody wrote.
+# Targets that need jansson or nettle. Where these are not built with MSan, what they write would be taken for what nobody wrote.
 FUZZ_LOADS   := image policy print serve
 FUZZ_WITH_LOADS ?= $(if $(filter msan,$(MODE)),,1)
 # FUZZ_WITHOUT: more names that are left out. FUZZ_ONLY: no others.
@@ -79,7 +79,7 @@ FUZZ_MORE_jit := $(JIT_OBJS_13) $(WORKER_LIB_OBJS) $(BUILD)/obj/cli/resources.o
 # For an engine that runs elsewhere: what the machine there has not is in the target.
 ifneq ($(FUZZ_LINKED),)
 FUZZ_LD       = $(CXX) $(MODE_FLAGS) $(CXXFLAGS) $(LDFLAGS)
-FUZZ_END      = $(if $(filter fuzz,$(1)),$(LIB_FUZZING_ENGINE)) -Wl,-Bstatic -ljansson -lnettle -llz4 -lzstd -Wl,-Bdynamic -pthread -ldl
+FUZZ_END      = $(if $(filter fuzz,$(1)),$(LIB_FUZZING_ENGINE)) $(or $(MODE_LINKED),-Wl$(comma)-Bstatic -ljansson -lnettle -llz4 -lzstd -Wl$(comma)-Bdynamic) -pthread -ldl
 FUZZ_LOADED  := $(BUILD)/obj/fuzz/engine/linked.o
 $(FUZZ_LOADED): FUZZ_CFLAGS += -Icli
 else

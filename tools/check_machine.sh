@@ -45,7 +45,7 @@ if [ ! -d "$root" ]; then
     for top in "$root.new"/*; do case ${top##*/} in lib | lib64 | usr) ;; *) rm -rf "$top" ;; esac; done
     mv "$root.new" "$root"
 fi
-run="qemu-$machine-static -L $root"
+run="$(command -v "qemu-$machine-static") -L $root"
 export PKG_CONFIG_LIBDIR="$root/usr/lib/$(ls "$root/usr/lib" | grep -- '-linux-gnu$' | head -n 1)/pkgconfig:$root/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 cc="$triple-gcc --sysroot=$root"
 make -C "$tree" --no-print-directory BUILD="$dir/build" CC="$cc" RUN="$run" WERROR=1 -j"$(nproc)" all tests-build > "$dir/log" 2>&1 ||
@@ -63,8 +63,13 @@ for suite in base bytes codec cubin format host intake io link scan target; do
 done
 echo "check-$machine: $good unit tests passed"
 
-printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$run" "$dir/build/cuvet" > "$dir/cuvet"
-chmod 755 "$dir/cuvet"
+# What the command starts lies beside it, and is for that machine as well: the kernel of this one does not run it.
+rm -rf "$dir/run"
+mkdir "$dir/run"
+cp "$dir/build/cuvet" "$dir/run/program"
+printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$run" "$dir/run/program" > "$dir/cuvet"
+printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$run" "$dir/build/cuvet-package" > "$dir/run/cuvet-package"
+chmod 755 "$dir/cuvet" "$dir/run/cuvet-package"
 for corpus in samples hostile legal; do
     for command in scan list; do
         for one in "$dir" "$build"; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One small change of a source at a time: do the tests notice?
 
-  mutation.py [--sample N] [--seed S] [--jobs N] [--least PERCENT] [--list] DIRECTORY_OR_FILE ...
+  mutation.py [--sample N] [--seed S] [--jobs N] [--least PERCENT] [--functions PATTERN] [--list] DIRECTORY_OR_FILE[:LINE] ...
 
 Comparisons, conditions, numbers, operators and statements of the functions in these sources (src/bytes, src/format/tlv ...)
 are changed, each in a copy: the tree stays what it is. A change after which the compiler writes the same object, optimized, is no
@@ -10,7 +10,9 @@ change and is left out; one that is not C is as well. The rest is linked with th
 those of codec, cubin, format, bytes, scan, host, intake, link, finalize, base and target (not of api, io and proc, which are about
 files and processes) and with the command, which then has to give every hostile sample its rule and every good one none
 (tools/corpus/hostile.py). A test that fails, or takes longer than it may, has noticed. What nobody notices is printed
-with its line: a missing test, or code that does not matter.
+with its line: a missing test, or code that does not matter. Changes that no test can notice are rows of tools/mutation.known, each with
+its reason; they are left out, and a row that fits no change any more is an error. --functions _holds$ asks of functions whose name
+fits the pattern, and of what only those call in their file.
 
 Needs the tree built (make all tests-build), and libclang's Python package (python3-clang of Debian, libclang of PyPI), which says
 where the functions and their expressions are; ends with 77 without it. Exits with 1 where less than --least of 100 are noticed.
@@ -30,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import bounded
 
@@ -40,7 +43,10 @@ OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)$")
 NOTES = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 LAYERS = ("codec", "cubin", "format", "bytes", "scan", "host", "intake", "link", "finalize", "base", "target")  # that are asked, in this order
-SECONDS = 120  # of one test program
+SECONDS = 120  # of one test program; more on a machine where it takes a tenth of that without a change
+KNOWN = "tools/mutation.known"
+TRAP = "src/base/trap.c"  # which is another one in test programs (TRAP_OBJ in mk/tests.mk)
+ENDS = "-DCV_TRAP_ENDS=1"
 PROCESSOR_SECONDS = 20  # of each of its processes; the slowest takes three
 
 Mutant = collections.namedtuple("Mutant", "path start end text what")
@@ -65,7 +71,7 @@ def need_clang():
 class Finder:
     """Changes of one file. Places are bytes; what comes out of a macro is left alone."""
 
-    def __init__(self, cindex, path, flags):
+    def __init__(self, cindex, path, flags, pattern=None):
         self.kinds, self.path, self.found = cindex.CursorKind, path, []
         with open(path, "rb") as h:
             self.data = h.read()
@@ -74,10 +80,29 @@ class Finder:
             source = path + ".c"
             unsaved = [(source, '#include "%s"\n' % os.path.relpath(path, "src"))]
         unit = cindex.Index.create().parse(source, args=flags, unsaved_files=unsaved)
+        functions = {}
         for cursor in unit.cursor.walk_preorder():
             where = cursor.location.file
             if where and os.path.normpath(where.name) == path and cursor.kind == self.kinds.FUNCTION_DECL and cursor.is_definition():
-                self.function(cursor)
+                functions[cursor.spelling] = cursor
+        for name in self.wanted(functions, pattern):
+            self.function(functions[name])
+
+    def wanted(self, functions, pattern):
+        """Those whose name fits, and static ones that none but those call or name."""
+        if not pattern:
+            return list(functions)
+        users = collections.defaultdict(set)
+        for name, cursor in functions.items():
+            for inner in cursor.walk_preorder():
+                if inner.kind == self.kinds.DECL_REF_EXPR and inner.spelling in functions and inner.spelling != name:
+                    users[inner.spelling].add(name)
+        chosen = {name for name in functions if re.search(pattern, name)}
+        while True:
+            more = {name for name in functions if users[name] and users[name] <= chosen and name not in chosen}
+            if not more:
+                return [name for name in functions if name in chosen]
+            chosen |= more
 
     def span(self, cursor):
         return cursor.extent.start.offset, cursor.extent.end.offset
@@ -153,6 +178,7 @@ class Tests:
         self.layers = sorted(os.path.basename(p) for p in glob.glob("tests/unit/*"))
         self.command = self.link_of_command()
         self.plain = {}  # by source: what its unchanged objects are
+        self.seconds = collections.defaultdict(lambda: SECONDS)  # by program
 
     def link_of_command(self):
         said = subprocess.run(["make", "-n", "Q=", "BUILD=" + self.build, "-W", "cli/main.c", os.path.join(self.build, "cuvet")],
@@ -184,7 +210,7 @@ class Tests:
             if not os.path.exists(runner):
                 subprocess.run(["cc", "-Iinclude", "-c", os.path.join(self.build, "tests", "unit_%s.c" % layer), "-o", runner], check=True)
         mine = [(replaced or {}).get(o, o) for o in self.objects(layer)]
-        trap = [] if any(o.endswith("trap.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
+        trap = [] if any(o.endswith("trap.ends.o") for o in objects) else [os.path.join(self.build, "obj", "traps", "trap.o")]
         return subprocess.run(["cc", "-o", out, runner, *mine, *trap, *objects, os.path.join(self.build, "libcuvet.a"), *self.libs],
                               check=False, **bounded.MUTE).returncode == 0
 
@@ -195,9 +221,9 @@ class Tests:
         return subprocess.run(words[:first] + objects + words[first:], check=False, **bounded.MUTE).returncode == 0
 
 
-def passes(argv, folder, build):
-    own = {"CV_BUILD": os.path.abspath(build), "CV_TMP": folder, "TMPDIR": folder}
-    return bounded.passes(argv, SECONDS, PROCESSOR_SECONDS, env=dict(os.environ, **own))
+def passes(argv, folder, tests):
+    own = {"CV_BUILD": os.path.abspath(tests.build), "CV_TMP": folder, "TMPDIR": folder}
+    return bounded.passes(argv, tests.seconds[os.path.basename(argv[-1])], PROCESSOR_SECONDS, env=dict(os.environ, **own))
 
 
 class Trial:
@@ -244,6 +270,8 @@ class Trial:
             if not self.compile(path, out, extra):
                 return None
             objects[path] = out
+            if path == TRAP and self.compile(path, out[:-2] + ".ends.o", [*extra, ENDS]):
+                objects[path + ENDS] = out[:-2] + ".ends.o"
         return objects
 
     @staticmethod
@@ -282,20 +310,28 @@ class Trial:
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def passes(self, argv):
+        start = time.monotonic()
+        good = passes(argv, self.folder, self.tests)
+        if self.mutant.what == "control":
+            self.tests.seconds[os.path.basename(argv[-1])] = max(SECONDS, 10 * (time.monotonic() - start))
+        return good
+
     def ask(self, objects):
         own = self.tests.layer(self.mutant.path)
-        library = [o for p, o in objects.items() if p.startswith("src")]
+        library = [o for p, o in objects.items() if p.startswith("src") and not p.endswith(ENDS)]
+        tested = [objects.get(p + ENDS, o) for p, o in objects.items() if p.startswith("src") and not p.endswith(ENDS)]
         replaced = {os.path.join(self.tests.build, "obj", p[:-2] + ".o"): o for p, o in objects.items() if p.startswith("tests")}
         for layer in ([own] if own else []) + [name for name in LAYERS if name != own]:
             out = os.path.join(self.folder, "unit_" + layer)
-            if not self.tests.link_unit(layer, library, out, replaced if layer == own else None):
+            if not self.tests.link_unit(layer, tested, out, replaced if layer == own else None):
                 raise RuntimeError("unit_%s does not link with %s" % (layer, line_of(self.mutant)))
-            if not passes([out], self.folder, self.tests.build):
+            if not self.passes([out]):
                 return "noticed by unit_" + layer
         out = os.path.join(self.folder, "cuvet")
         if not self.tests.link_command(library, out):
             raise RuntimeError("the command does not link with %s" % line_of(self.mutant))
-        if not passes([sys.executable, "tools/corpus/hostile.py", "--scan", out], self.folder, self.tests.build):
+        if not self.passes([sys.executable, "tools/corpus/hostile.py", "--scan", out]):
             return "noticed by hostile"
         return "missed"
 
@@ -308,18 +344,40 @@ def line_of(mutant):
                                     mutant.text.split("\n")[0] or "nothing")
 
 
+def key_of(mutant):
+    """Of a row of KNOWN: file, change, text of the line; the line's number may change."""
+    with open(mutant.path, "rb") as h:
+        data = h.read()
+    begin = data.rfind(b"\n", 0, mutant.start) + 1
+    end = data.find(b"\n", mutant.start)
+    change = "%d: %s -> %s" % (mutant.start - begin - (len(data[begin:end]) - len(data[begin:end].lstrip())),
+                               data[mutant.start:mutant.end].decode().split("\n")[0], mutant.text.split("\n")[0] or "nothing")
+    return mutant.path, change, data[begin:end].decode().strip()
+
+
+def read_known():
+    """Rows: file, change, line, reason, with tabs between them."""
+    known = {}
+    with open(KNOWN, encoding="utf-8") as h:
+        for row in (line.rstrip("\n").split("\t") for line in h if line.strip() and not line.startswith("#")):
+            if len(row) != 4 or not row[3].strip():
+                sys.exit("mutation.py: %s: not file, change, line and reason: %s" % (KNOWN, row))
+            known[tuple(row[:3])] = row[3]
+    return known
+
+
 def report(results):
     """Prints a table by directory; how many of 100 were noticed."""
     rows = collections.defaultdict(collections.Counter)
     for mutant, answer in results:
-        rows[os.path.dirname(mutant.path)][answer if answer in ("no C", "same", "missed") else "noticed"] += 1
+        rows[os.path.dirname(mutant.path)][answer if answer in ("no C", "same", "known", "missed") else "noticed"] += 1
     print("%-24s %8s %8s %8s %8s" % ("directory", "changes", "noticed", "missed", "of 100"))
     for name in sorted(rows) + ["all"]:
         row = rows[name] if name != "all" else sum(rows.values(), collections.Counter())
         asked = row["noticed"] + row["missed"]
         print("%-24s %8d %8d %8d %8.1f" % (name, asked, row["noticed"], row["missed"], 100 * row["noticed"] / max(asked, 1)))
-    print("left out: %d that change no object, %d that are no C" % (row["same"], row["no C"]))
-    return 100 * row["noticed"] / max(asked, 1)
+    print("left out: %d that change no object, %d that are no C, %d that no test can notice (%s)" % (row["same"], row["no C"], row["known"], KNOWN))
+    return 100 * row["noticed"] / asked if asked else 100
 
 
 def main():
@@ -330,6 +388,7 @@ def main():
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--least", type=float, default=95)
+    ap.add_argument("--functions", help="of these functions alone, a pattern, and of what only they call in their file")
     ap.add_argument("--list", action="store_true", help="print the changes, try none")
     args = ap.parse_args()
 
@@ -337,12 +396,18 @@ def main():
     cindex = need_clang()
     with tempfile.TemporaryDirectory(prefix="cuvet-mutation-") as scratch:
         tests = Tests(args.build, scratch)
-        mutants = []
-        for path in sources(args.places):
+        lines = {tuple(place.rsplit(":", 1)) for place in args.places if re.search(r":[0-9]+$", place)}
+        mutants, known, places = [], read_known(), list(sources(re.sub(r":[0-9]+$", "", place) for place in args.places))
+        for path in places:
             like = path if path in tests.commands else "src/bytes/span.c"
             flags = [w for w in tests.compile_words(like)[1:] if w.startswith(("-D", "-I", "-std"))]
-            mutants += Finder(cindex, path, [*flags, "-I" + os.path.join(args.build, "gen")]).found
+            mutants += Finder(cindex, path, [*flags, "-I" + os.path.join(args.build, "gen")], args.functions).found
         mutants = sorted(set(mutants))
+        if lines:
+            mutants = [m for m in mutants if tuple(line_of(m).split(":")[:2]) in lines]
+        left_over = {row for row in known if row[0] in places} - {key_of(m) for m in mutants}
+        if left_over and not args.functions and not lines:
+            sys.exit("mutation.py: %s: no change is like this any more: %s" % (KNOWN, sorted(left_over)[0]))
         if args.sample and args.sample < len(mutants):
             mutants = sorted(random.Random(args.seed).sample(mutants, args.sample))
         if args.list:
@@ -355,10 +420,10 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             paths = sorted({m.path for m in mutants})
             tests.plain = dict(zip(paths, pool.map(lambda p: Trial(tests, unchanged(p)).digest_of_unchanged(), paths)))
-            for mutant, answer in zip(mutants, pool.map(lambda m: Trial(tests, m).run(), mutants)):
+            for mutant, answer in zip(mutants, pool.map(lambda m: "known" if key_of(m) in known else Trial(tests, m).run(), mutants)):
                 results.append((mutant, answer))
                 if answer == "missed":
-                    print("missed: " + line_of(mutant), flush=True)
+                    print("missed: %s\n        %s" % (line_of(mutant), "\t".join(key_of(mutant))), flush=True)
         return 0 if report(results) >= args.least else 1
 
 

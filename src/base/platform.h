@@ -31,8 +31,8 @@ static inline bool cv_has_wide(void)
 #endif
 
 /* Bytes that a library wrote which is not built as this is: MSan is told what the library says that it did.
- */
-#if defined(__has_feature)
+ * With libraries that are (CV_FOREIGN_BUILT, tools/msan_libs.sh) it knows. */
+#if defined(__has_feature) && !defined(CV_FOREIGN_BUILT)
 #if __has_feature(memory_sanitizer)
 void __msan_unpoison(const volatile void *begin, size_t bytes);
 #define CV_FOREIGN_WROTE(begin, bytes) __msan_unpoison(begin, bytes)

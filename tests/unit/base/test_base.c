@@ -375,6 +375,45 @@ START_TEST(rule_table)
 }
 END_TEST
 
+/* Small ones double, large ones grow by half, and none has less room than was asked for. */
+START_TEST(vector_grows)
+{
+    static const struct {
+        uint64_t cap, need, then;
+    } ROWS[] = { { 1, 2, 16 },         { 8, 9, 16 },         { 16, 17, 32 },    { 4095, 4096, 8190 },
+                 { 4096, 4097, 6144 }, { 4098, 4099, 6147 }, { 16, 1000, 1000 } };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cv_mem mem;
+        uint64_t cap = ROWS[i].cap;
+        void *items;
+
+        cv_mem_init(&mem, NULL, UINT64_MAX);
+        items = cv_mem_get(&mem, cap * 8);
+        ck_assert(cv_vec_grow(&mem, &items, &cap, ROWS[i].need, 8));
+        ck_assert_uint_eq(cap, ROWS[i].then);
+        cv_mem_put(&mem, items, cap * 8);
+        ck_assert_uint_eq(mem.live, 0);
+    }
+}
+END_TEST
+
+/* Letters of a file in a message: what is no printable ASCII is a question mark, so that no terminal obeys
+ * it. */
+START_TEST(letters)
+{
+    for (unsigned byte = 1; byte < 256; byte++) {
+        cuvet_diag diag = { .rule = CV_R_FATBIN_OPTION_UNKNOWN, .got = 0x78 | byte << 8 | 0x79 << 16 };
+        char text[100], want[] = "'x?y' is handed to a compiler";
+
+        if (byte >= ' ' && byte <= '~')
+            want[2] = (char)byte;
+        (void)cuvet_diag_message(&diag, text, sizeof(text));
+        ck_assert_str_eq(text, want);
+    }
+}
+END_TEST
+
 START_TEST(names)
 {
     ck_assert_str_eq(cuvet_verdict_name(CUVET_V_MALFORMED), "malformed");
@@ -456,6 +495,8 @@ Suite *suite_base(void)
     tcase_add_test(tcase, findings_cost_work);
     tcase_add_test(tcase, places_and_paths);
     tcase_add_test(tcase, rule_table);
+    tcase_add_test(tcase, vector_grows);
+    tcase_add_test(tcase, letters);
     tcase_add_test(tcase, names);
     tcase_add_test(tcase, limit_table);
     tcase_add_test(tcase, text_is_cut_not_overrun);

@@ -124,6 +124,34 @@ START_TEST(builder_at_a_place)
 }
 END_TEST
 
+/* A small builder doubles, a large one grows by half: what is asked for stays linear, and so does what is
+ * too much. */
+START_TEST(builder_grows)
+{
+    static const struct {
+        uint64_t cap, then;
+    } ROWS[] = { { 64, 128 }, { 65535, 131070 }, { 65536, 98304 }, { 65538, 98307 } };
+
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        cv_mem mem;
+        cv_builder builder;
+
+        cv_mem_init(&mem, NULL, UINT64_MAX);
+        cv_builder_init(&builder, &mem);
+        cv_put_u8(&builder, 1);
+        ck_assert_uint_eq(builder.cap, 64);
+        cv_builder_reserve(&builder, ROWS[i].cap - builder.len);
+        ck_assert_uint_eq(builder.cap, ROWS[i].cap);
+        cv_put_zero(&builder, ROWS[i].cap - builder.len);
+        ck_assert_uint_eq(builder.cap, ROWS[i].cap);
+        cv_put_u8(&builder, 1);
+        ck_assert_uint_eq(builder.cap, ROWS[i].then);
+        cv_builder_free(&builder);
+        ck_assert_uint_eq(mem.live, 0);
+    }
+}
+END_TEST
+
 START_TEST(slices_read_back)
 {
     cv_slices slices = { 0 };
@@ -244,6 +272,7 @@ Suite *suite_output(void)
     tcase_add_test(tcase, builder_fails_once);
     tcase_add_test(tcase, builder_reserves);
     tcase_add_test(tcase, builder_at_a_place);
+    tcase_add_test(tcase, builder_grows);
     tcase_add_test(tcase, slices_read_back);
     tcase_add_test(tcase, slices_fail_once);
     tcase_add_test(tcase, search_equals_loop);

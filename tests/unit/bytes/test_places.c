@@ -77,6 +77,32 @@ START_TEST(agreement)
 }
 END_TEST
 
+/* Within a slice and across several: the same bytes, the same but for the last one, and more than there
+ * are. */
+START_TEST(sameness)
+{
+    uint8_t other[MOST];
+
+    memcpy(other, flat, sizeof(other));
+    for (uint64_t off = 0; off <= length; off++)
+        for (uint64_t len = 0; len <= length - off; len++) {
+            uint64_t agree = 77;
+
+            ck_assert(cv_slices_same(&places, off, cv_span_of(flat + off, len, 0), &agree));
+            if (len == 0)
+                continue;
+            other[off + len - 1] ^= 1;
+            for (unsigned again = 0; again < 2; again++) {
+                ck_assert(!cv_slices_same(&places, off, cv_span_of(other + off, len, 0), &agree));
+                ck_assert_uint_eq(agree, len - 1);
+            }
+            other[off + len - 1] ^= 1;
+            ck_assert(!cv_slices_same(&places, off, cv_span_of(flat + off, length - off + 1, 0), &agree));
+            ck_assert_uint_eq(agree, length - off);
+        }
+}
+END_TEST
+
 START_TEST(nothing)
 {
     cv_slices none = { 0 };
@@ -100,6 +126,7 @@ Suite *suite_places(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, pairs);
     tcase_add_test(tcase, agreement);
+    tcase_add_test(tcase, sameness);
     tcase_add_test(tcase, nothing);
     suite_add_tcase(suite, tcase);
     return suite;

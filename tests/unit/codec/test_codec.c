@@ -51,6 +51,7 @@ static cuvet_status decode(cv_ctx *ctx, cv_codec_kind kind, size_t packed, uint6
         ck_assert(cv_span_eq(out.span, cv_span_of(TEXT, size, 0)));
     cv_block_free(ctx, &out);
     cv_codec_free(ctx, &codec);
+    ck_assert_ptr_null(codec.zstd); /* whoever frees it twice frees nothing */
     free(exact);
     ck_assert_uint_eq(ctx->mem.live, 0);
     return status;
@@ -159,6 +160,7 @@ START_TEST(zstd_rules)
     ck_assert_uint_eq(last.file_off, 64 + 5);
     PACKED[4] |= 8;
     expect(decode(make(), CV_CODEC_ZSTD, size, count, true), CUVET_E_MALFORMED, "CV-CODEC-006");
+    ck_assert_uint_eq(last.want, 0);
     PACKED[4] &= 0xF7;
     expect(decode(make(), CV_CODEC_ZSTD, size, count + 1, true), CUVET_E_MALFORMED, "CV-CODEC-007");
     PACKED[size] = 0;
@@ -175,6 +177,11 @@ START_TEST(zstd_rules)
     memcpy(PACKED, "\x28\xB5\x2F\xFD\x80\x70\x2C\x01\x00\x00", 10);
     expect(decode(make(), CV_CODEC_ZSTD, 20, count, true), CUVET_E_LIMIT, "CV-LIMIT-004");
     ck_assert_uint_eq(last.got, 16 << 20);
+    /* neither a content size nor a single segment */
+    memcpy(PACKED, "\x28\xB5\x2F\xFD\x00\x58\x01\x00\x00", 9);
+    expect(decode(make(), CV_CODEC_ZSTD, 9, count, true), CUVET_E_MALFORMED, "CV-CODEC-007");
+    ck_assert_uint_eq(last.got, 0);
+    ck_assert_uint_eq(last.want, count);
     /* a block of reserved type */
     memcpy(PACKED, "\x28\xB5\x2F\xFD\x20\x2C\x07\x00\x00", 9);
     PACKED[5] = 44;
@@ -215,9 +222,63 @@ START_TEST(frame_headers)
         if (frame.has_size)
             ck_assert_uint_eq(frame.size, size);
         ck_assert_uint_eq(frame.window, frame.single_segment ? frame.size : UINT64_C(2) << 20);
+        ck_assert_int_eq(cv_zstd_read_frame(make(), cv_span_of(byte, frame.header_len, 0), &frame), CUVET_OK);
         for (uint64_t count = 0; count < frame.header_len; count++)
             ck_assert_int_eq(cv_zstd_read_frame(make(), cv_span_of(byte, count, 0), &frame),
                              CUVET_E_MALFORMED);
+    }
+}
+END_TEST
+
+/* Windows: 1 KiB doubled as often as the upper bits say, and so many eighths of that more. */
+START_TEST(frame_windows)
+{
+    for (unsigned desc = 0; desc < 256; desc++) {
+        uint8_t byte[] = { 0x28, 0xB5, 0x2F, 0xFD, 0, (uint8_t)desc };
+        cv_zstd_frame frame = { 0 };
+        uint64_t base = UINT64_C(1024) << desc / 8;
+
+        ck_assert_int_eq(cv_zstd_read_frame(make(), cv_span_of(byte, sizeof(byte), 0), &frame), CUVET_OK);
+        ck_assert_uint_eq(frame.window, base + base / 8 * (desc % 8));
+        ck_assert_uint_eq(frame.header_len, sizeof(byte));
+    }
+}
+END_TEST
+
+/* As large as the limit for members is not above it. */
+START_TEST(largest_member)
+{
+    cv_ctx *ctx = make();
+
+    ctx->lim.member = 300;
+    ck_assert_int_eq(decode(ctx, CV_CODEC_ZSTD, pack_zstd(300), 300, true), CUVET_OK);
+    ctx->lim.member = 299;
+    expect(decode(ctx, CV_CODEC_ZSTD, pack_zstd(300), 300, true), CUVET_E_LIMIT, "CV-LIMIT-002");
+    ck_assert_uint_eq(last.want, 299);
+}
+END_TEST
+
+/* Exactly the limit is not above it, where nothing had to be rounded. */
+START_TEST(ratio_at_the_limit)
+{
+    for (unsigned kind = 0; kind < 2; kind++) {
+        size_t count = 0, packed = 1;
+        cv_ctx *ctx = make();
+
+        memset(TEXT, 7, sizeof(TEXT));
+        while (count < sizeof(TEXT) && (count < 2 * packed || count % packed != 0)) {
+            count++;
+            packed =
+                kind ? (size_t)LZ4_compress_default((char *)TEXT, (char *)PACKED, (int)count, sizeof(PACKED))
+                     : ZSTD_compress(PACKED, sizeof(PACKED), TEXT, count, 3);
+        }
+        ck_assert_uint_eq(count % packed, 0);
+        *(kind ? &ctx->lim.lz4_ratio : &ctx->lim.ratio) = count / packed;
+        ck_assert_int_eq(decode(ctx, kind ? CV_CODEC_LZ4 : CV_CODEC_ZSTD, packed, count, true), CUVET_OK);
+        *(kind ? &ctx->lim.lz4_ratio : &ctx->lim.ratio) = count / packed - 1;
+        expect(decode(ctx, kind ? CV_CODEC_LZ4 : CV_CODEC_ZSTD, packed, count, true), CUVET_E_LIMIT,
+               kind ? "CV-LIMIT-015" : "CV-LIMIT-003");
+        ck_assert_uint_eq(last.got, count / packed);
     }
 }
 END_TEST
@@ -250,6 +311,10 @@ START_TEST(ratios)
     expect(decode(make(), CV_CODEC_LZ4, 10, 2550, false), CUVET_E_MALFORMED, "CV-CODEC-001");
     PACKED[0] = 0x10, PACKED[1] = 'x'; /* one literal */
     expect(decode(make(), CV_CODEC_LZ4, 2, 5, false), CUVET_E_MALFORMED, "CV-CODEC-002");
+    ck_assert_uint_eq(last.got, 1);
+    PACKED[0] = 0; /* none: a block that is whole, and empty */
+    expect(decode(make(), CV_CODEC_LZ4, 1, 5, false), CUVET_E_MALFORMED, "CV-CODEC-002");
+    ck_assert_uint_eq(last.got, 0);
 }
 END_TEST
 
@@ -313,6 +378,9 @@ Suite *suite_codec(void)
     tcase_add_test(tcase, zstd_rules);
     tcase_add_test(tcase, zstd_checksum_is_a_warning);
     tcase_add_test(tcase, frame_headers);
+    tcase_add_test(tcase, frame_windows);
+    tcase_add_test(tcase, largest_member);
+    tcase_add_test(tcase, ratio_at_the_limit);
     tcase_add_test(tcase, ratio_is_rounded_up);
     tcase_add_test(tcase, ratios);
     tcase_add_test(tcase, no_memory);

@@ -307,6 +307,9 @@ START_TEST(member_fields)
         bytes[MEMBER[_i].off + i] = (uint8_t)(MEMBER[_i].value >> (8 * i));
     ck_assert_int_eq(cv_fatbin_read_member(fresh(), cv_span_of(bytes, count, AT), &out), MEMBER[_i].status);
     expect(MEMBER[_i].rule, MEMBER[_i].rule_off);
+    /* What is said of a whole field, and does not end the reading, says how long the field is. */
+    if (MEMBER[_i].rule && MEMBER[_i].status == CUVET_OK && MEMBER[_i].rule_off == MEMBER[_i].off)
+        ck_assert_uint_eq(first.length, MEMBER[_i].width);
     cv_builder_free(&builder);
     cv_islands_drop();
 }

@@ -71,6 +71,7 @@ static void expect(const note_edit *edit)
 static const note_edit TOOL[] = {
     { "as written", 0, 0, 0, NONE, 0, 0, 0 },
     { "name of 8", 0, 4, 8, CV_R_NOTE_OWNER, 0, 0x100, 'o' },
+    { "name without its end", 0, 4, 11, CV_R_NOTE_OWNER, 0, 0x100, 0 },
     { "name of 13", 0, 4, 13, CV_R_NOTE_CUT, 0, 84, 88 },
     { "name of 4 GiB", 0, 4, 0xFFFFFFFF, CV_R_NOTE_CUT, 0, 84, UINT64_C(0x10000000C) + 60 },
     { "another owner", 12, 1, 'O', CV_R_NOTE_OWNER, 0, 'O', 'N' },

@@ -134,6 +134,9 @@ static const struct {
     { ".version 9.0 .target sm_75 .target compute_90", CV_R_PTX_TARGET_AGAIN, 35, 90, 75, 90, 0, false, 1 },
     { ".version 9.0 .target sm_75 k(){.target/**/sm_90,debug}", CV_R_PTX_TARGET_AGAIN, 42, 90, 75, 90, 0,
       true, 1 },
+    /* a slash behind a comment begins no other one */
+    { ".version 9.0 .target sm_75 k(){a/**// 2;.target sm_90,debug}", CV_R_PTX_TARGET_AGAIN, 48, 90, 75, 90,
+      0, true, 1 },
     { ".version 9.0 .target sm_75 \"\\\".target sm_90", CV_R_PTX_TARGET_AGAIN, 38, 90, 75, 90, 0, false, 1 },
     { ".version 9.0 .target sm_75 .tar.target sm_80.target sm_90", CV_R_PTX_TARGET_AGAIN, 39, 80, 75, 90, 0,
       false, 2 },

@@ -268,6 +268,17 @@ BREAK(propagate_barriers,
 BREAK(propagate_flag, cv_l_fn_usage(&link, callee()->id)->all.has |= CV_H_BIT(CV_H_TCGEN05_1CTA_USED))
 BREAK(propagate_sum, cv_trait_set(&cv_l_fn_usage(&link, callee()->id)->own, CV_H_NUM_MBARRIERS, 2))
 BREAK(propagate_own_sum, cv_trait_set(&cv_l_fn_usage(&link, kernel()->id)->own, CV_H_NUM_MBARRIERS, 2))
+BREAK(propagate_first, cv_l_fn_usage(&link, 0)->own.has |= CV_H_BIT(CV_H_CTAIDZ_USED))
+/* Each of the two is covered, both together are not. */
+static void propagate_both_sums(void)
+{
+    cv_fn_usage *usage[] = { cv_l_fn_usage(&link, kernel()->id), cv_l_fn_usage(&link, callee()->id) };
+
+    for (unsigned i = 0; i < 2; i++) {
+        cv_trait_set(&usage[i]->own, CV_H_NUM_MBARRIERS, 1);
+        cv_trait_set(&usage[i]->all, CV_H_NUM_MBARRIERS, 1);
+    }
+}
 BREAK(propagate_stack, cv_l_fn_usage(&link, kernel()->id)->stack = cv_l_fn_usage(&link, kernel()->id)->frame)
 BREAK(propagate_recursion, cv_l_fn_usage(&link, kernel()->id)->recursive = true)
 
@@ -397,6 +408,8 @@ static const struct {
     { "usage", propagate_flag, "stack_chain", "sm_80" },
     { "usage", propagate_sum, "stack_chain", "sm_80" },
     { "usage", propagate_own_sum, "stack_chain", "sm_80" },
+    { "usage", propagate_first, "stack_chain", "sm_80" },
+    { "usage", propagate_both_sums, "stack_chain", "sm_80" },
     { "usage", propagate_stack, "stack_chain", "sm_80" },
     { "usage", propagate_recursion, "stack_chain", "sm_80" },
     { "scan_relocs", decide_count, "extern_basic", "sm_80" },
