@@ -163,6 +163,7 @@ START_TEST(zstd_rules)
     ck_assert_uint_eq(last.want, 0);
     PACKED[4] &= 0xF7;
     expect(decode(make(), CV_CODEC_ZSTD, size, count + 1, true), CUVET_E_MALFORMED, "CV-CODEC-007");
+    ck_assert_uint_eq(last.got, count);
     PACKED[size] = 0;
     expect(decode(make(), CV_CODEC_ZSTD, size + 1, count, true), CUVET_E_MALFORMED, "CV-CODEC-011");
     PACKED[size - 1] ^= 0xFF;

@@ -118,6 +118,7 @@ END_TEST
 START_TEST(longer_owner)
 {
     static const note_edit NAME = { "name of 16", 0, 4, 16, CV_R_NOTE_OWNER, 0, 2, 0x100 },
+                           ZERO = { "one more zero", 24, 4, 0x0300, CV_R_NOTE_OWNER, 0, 0, 0x100 },
                            DESCRIPTOR = { "descriptor of 56", 4, 4, 56, NONE, 0, 0, 0 };
     cv_tkinfo tkinfo = { 0 };
 
@@ -126,6 +127,10 @@ START_TEST(longer_owner)
     apply(&DESCRIPTOR);
     ck_assert_int_eq(read_tool(&tkinfo), CUVET_E_MALFORMED);
     expect(&NAME);
+    setup();
+    apply(&ZERO);
+    ck_assert_int_eq(read_tool(&tkinfo), CUVET_E_MALFORMED);
+    expect(&ZERO);
 }
 END_TEST
 
