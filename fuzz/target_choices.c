@@ -2,8 +2,8 @@
 /* What is chosen of a fat binary: a file that the input puts together of code for many machines, in one or
  * more containers, now and then inside of members, selected for any target. Which member it is says
  * tests/model/select.c, which is the sheet; what is given out is that code, unless it is broken or no object
- * for a linker. Limits that just suffice change nothing, one less is said. Bytes: target, what is asked of the
- * limits, depth; two for each member. */
+ * for a linker. Limits that just suffice change nothing, one less is said. Bytes: target, what is asked of
+ * the limits, depth; two for each member. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Device ELFs with one field out of its bounds, at any place and with any value: a scan raises the rule of that
- * field. What the bounds are is read from the file by this target alone, and what a value outside of them is
+/* Device ELFs with one field out of its bounds, at any place and with any value: a scan raises the rule of
+ * that field. What the bounds are is read from the file by this target alone, and what a value outside of them is
  * called stands in the sheets (device-elf.md, metadata.md). Five bytes for each trial: which ELF, which edit,
  * which of the fields, and a value (2). */
 #include <stdio.h>
@@ -69,7 +69,7 @@ static unsigned count_sections(const fields_elf *elf)
     return (unsigned)get(elf, SHNUM, 2);
 }
 
-/* Where the header of a section is; fields: type 4, flags 8, offset 24, size 32, link 40, info 44, entsize 56. */
+/* Where the header of a section is; fields: type 4, offset 24, size 32, link 40, info 44, entsize 56. */
 static size_t header_of(const fields_elf *elf, unsigned index)
 {
     return get(elf, SHOFF, 8) + (size_t)SHDR * index;
@@ -269,7 +269,7 @@ static bool code_size(fields_elf *elf, fields_choice how)
     return section != 0;
 }
 
-/* The owner is "NVIDIA Corp" with its NUL, in twelve bytes; a longer one takes its room from the descriptor. */
+/* The owner is "NVIDIA Corp" with its NUL, in twelve bytes; a longer one takes room from the descriptor. */
 static bool note_owner(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_note, how.which);

@@ -34,7 +34,7 @@ typedef struct cv_hosts {
     cv_lhosts host;
     cv_u32s module;     /* names, by host */
     cv_u32s used;       /* references, by host */
-    cv_u32s linked;     /* by name, as far as it goes: who says first that it is linked, plus one; 0: nobody */
+    cv_u32s linked;     /* by name, as far as it goes: 1 + who says first that it is linked */
     cv_u32s kernel;     /* references that count, each once, sorted */
     cv_u32s prefix;     /* by reference: bytes before its first '*' */
     uint64_t first;     /* host of the file at hand */
