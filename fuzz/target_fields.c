@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Device ELFs with one field out of its bounds, at any place and with any value: a scan raises the rule of
- * that field. What the bounds are is read from the file by this target alone, and what a value outside of them is
- * called stands in the sheets (device-elf.md, metadata.md). Five bytes for each trial: which ELF, which edit,
- * which of the fields, and a value (2). */
+ * that field. What the bounds are is read from the file by this target alone, and what a value outside of
+ * them is called stands in the sheets (device-elf.md, metadata.md). Five bytes for each trial: which ELF,
+ * which edit, which of the fields, and a value (2). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

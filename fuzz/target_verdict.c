@@ -3,8 +3,8 @@
  * A case (make_cases.py) is a file with one thing wrong, the rule that is broken, and a neighbour that is
  * legal; neither was made by the library. The input chooses cases, and how they come: a device ELF alone or
  * as the content of a member, as it is or compressed, behind other fat binaries; in memory or out of a
- * source; with claims, ahead, with two jobs. The rule has to be raised, and the verdict is as bad as the rule; of the
- * neighbour it must not be, and what is a good file has no findings.
+ * source; with claims, ahead, with two jobs. The rule has to be raised, and the verdict is as bad as the
+ * rule; of the neighbour it must not be, and what is a good file has no findings.
  *
  * Six bytes for each: case (2), what and how it is packed, what stands before it, how it is read, and the
  * level of compression with what is asked of the limits. */
@@ -27,7 +27,7 @@ extern const uint8_t cv_fuzz_cases[];
 
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };
-/* What is asked of the limits: nothing; the ratio of the member, so deep, each with one less; little memory. */
+/* Asked of the limits: nothing; the ratio of the member, so deep, each with one less; little memory. */
 enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, ASKS };
 
 typedef struct verdict_limit {
