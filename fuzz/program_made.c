@@ -44,8 +44,10 @@ static uint64_t mix_output(uint64_t hash, const cv_link *link)
         const cv_irel *irel = cv_l_irel(link, i);
 
         hash = fz_mix(fz_mix(fz_mix(hash, irel->off), irel->type), irel->gone);
-        hash = fz_mix(fz_mix(hash, irel->sym), irel->osym);
+        hash = fz_mix(hash, irel->sym);
     }
+    for (uint64_t i = 0; i < link->out->rel_osym.count; i++)
+        hash = fz_mix(hash, *cv_u32s_get(&link->out->rel_osym, i));
     return hash;
 }
 
