@@ -63,7 +63,9 @@ $(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIF
 	$(call say,GEN,$(CASES_GEN))
 	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
 	@touch $@
-$(patsubst %,$(BUILD)/obj/fuzz/target_%.o,choices fields hosts places verdict): $(CASES_GEN)/.made
+# Whose inputs choose among them.
+FUZZ_CASES   := choices fields hosts places verdict
+$(FUZZ_CASES:%=$(BUILD)/obj/fuzz/target_%.o): $(CASES_GEN)/.made
 $(BUILD)/obj/fuzz/target_choices.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CHOICES="$(CASES_GEN)/choices.bin"'
 $(BUILD)/obj/fuzz/target_places.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_PLACES="$(CASES_GEN)/places.bin"'
 $(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'

@@ -196,8 +196,8 @@ def what_an_engine_gets():
 
 @test
 def every_target_has_seeds_and_a_dictionary():
-    """But for those whose inputs are choices of a generator, not bytes of a format."""
-    choices = fuzzing.listed("FUZZ_MODELS")
+    """But for those whose inputs are choices, of a generator or of files, not bytes of a format."""
+    choices = fuzzing.listed("FUZZ_MODELS") + fuzzing.listed("FUZZ_CASES")
     for target in fuzzing.targets():
         assert fuzzing.inputs(target), target
         dictionary = fuzzing.dictionary(target)
