@@ -515,6 +515,12 @@ static bool must_stay(const cv_check_collect *view, const cv_isec *isec)
     }
 }
 
+/* Is it a symbol of this object? */
+static bool is_symbol_of(const cv_lobj *obj, cv_id sym)
+{
+    return sym >= obj->first_sym && sym - obj->first_sym < obj->n_sym;
+}
+
 static bool relocations_hold(const cv_check_collect *view, const cv_osec *osec)
 {
     if (osec->group != CV_G_REL)
@@ -531,8 +537,7 @@ static bool relocations_hold(const cv_check_collect *view, const cv_osec *osec)
             return false;
         isec = cv_l_isec(view, run->target);
         for (cv_id i = run->first; i < run->first + run->count; i++)
-            if (cv_l_irel(view, i)->sym - cv_l_obj(view, isec->obj)->first_sym >=
-                cv_l_obj(view, isec->obj)->n_sym)
+            if (!is_symbol_of(cv_l_obj(view, isec->obj), cv_l_irel(view, i)->sym))
                 return false;
     }
     return true;

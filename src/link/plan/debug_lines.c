@@ -272,12 +272,12 @@ static cuvet_status sort_relocations(debug_liner *liner)
     cv_keys_sort(&liner->rels);
     view->out->any_gone = true; /* they are written anew, in runs of what they lie in */
     cv_l_osec(view, osec)->rels = CV_NONE;
-    for (uint64_t i = liner->rels.count; i-- > 0;) {
-        cv_id id = (cv_id)cv_keys_at(&liner->rels, i)->index;
+    for (uint64_t i = liner->rels.count; i > 0; i--) {
+        cv_id id = (cv_id)cv_keys_at(&liner->rels, i - 1)->index;
         cv_irel rel = *cv_l_irel(view, id);
         cv_id from = cv_out_run_of(view->out, id)->target;
 
-        if ((from != target || i == liner->rels.count - 1) && !cv_l_add_run(view, osec, from))
+        if ((from != target || i == liner->rels.count) && !cv_l_add_run(view, osec, from))
             return cv_l_nomem(view);
         target = from;
         if (!cv_l_add_rel(view, &rel))
