@@ -110,7 +110,7 @@ VALGRIND_UNITS := base bytes codec cubin format host intake link scan target
 check-valgrind: all tests-build ## unit tests, scans and lists of all samples under valgrind: memory that nobody wrote, or that is lost; 77 without it
 	@command -v valgrind > /dev/null || { echo "SKIPPED: needs valgrind"; exit 77; }
 	@bad=0; for unit in $(VALGRIND_UNITS); do \
-	    CK_FORK=no CK_DEFAULT_TIMEOUT=0 CV_VALGRIND=1 $(VALGRIND) $(BUILD)/tests/unit_$$unit > $(BUILD)/valgrind.log 2>&1 \
+	    CK_FORK=no CK_DEFAULT_TIMEOUT=0 $(VALGRIND) $(BUILD)/tests/unit_$$unit > $(BUILD)/valgrind.log 2>&1 \
 	        || { tail -n 30 $(BUILD)/valgrind.log; echo "valgrind: unit_$$unit: FAILED"; bad=$$((bad + 1)); }; done; \
 	for folder in samples hostile legal; do for command in "scan -j1" list; do \
 	    $(VALGRIND) $(BUILD)/cuvet $$command --no-sandbox --format=ndjson corpus/$$folder/* > $(BUILD)/valgrind.log 2> $(BUILD)/valgrind.err; \
