@@ -59,8 +59,7 @@ static cuvet_status examine(uint64_t work)
     status = cv_cubin_examine(&ctx, &file.cubin, cv_span_of(file.bytes, file.size, 0), NULL, &extent);
     if (status == CUVET_OK)
         cv_cubin_check_tail(&ctx, cv_span_of(file.bytes, file.size, 0), extent, 0);
-    cv_islands_drop();
-    return status;
+    return status; /* edits ask for names of what was parsed: islands stay until the end */
 }
 
 static void edit(const cubin_decide_row *row)
