@@ -34,7 +34,8 @@ void cubin_made_begin(cubin_made *made, cv_ctx *ctx, uint32_t sm)
 
 void cubin_made_free(cubin_made *made)
 {
-    cv_cubin_free(made->ctx, &made->cubin);
+    if (made->ctx) /* a test may end before it began one */
+        cv_cubin_free(made->ctx, &made->cubin);
 }
 
 uint32_t cubin_made_section(cubin_made *made, cv_role role, const char *name, const void *body, uint64_t size)
