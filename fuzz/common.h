@@ -88,4 +88,9 @@ uint64_t fz_u64(fz_ops *ops);
 /* A number worth trying for something of length len: small, near len, near 2^32 or 2^64. */
 uint64_t fz_edge(fz_ops *ops, uint64_t len);
 
+/* A file that the build made, as bytes of the target: 'name' is an array. */
+#define FZ_CARRY(name, path)                                                                                 \
+    __asm__(".section .rodata\n.balign 8\n" #name ":\n.incbin \"" path "\"\n.previous\n");                   \
+    extern const uint8_t name[]
+
 #endif

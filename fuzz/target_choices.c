@@ -12,12 +12,7 @@
 #include "model/select.h"
 #include "scanner.h"
 
-__asm__(".section .rodata\n"
-        ".balign 8\n"
-        "cv_code_of_choices:\n"
-        ".incbin \"" CV_FUZZ_CHOICES "\"\n"
-        ".previous\n");
-extern const uint8_t cv_code_of_choices[];
+FZ_CARRY(cv_code_of_choices, CV_FUZZ_CHOICES);
 
 typedef struct choices_code {
     uint32_t sm;

@@ -9,12 +9,7 @@
 
 #include "scanner.h"
 
-__asm__(".section .rodata\n"
-        ".balign 8\n"
-        "cv_good_bases:\n"
-        ".incbin \"" CV_FUZZ_BASES "\"\n"
-        ".previous\n");
-extern const uint8_t cv_good_bases[];
+FZ_CARRY(cv_good_bases, CV_FUZZ_BASES);
 
 typedef struct fields_base {
     uint32_t off, size;

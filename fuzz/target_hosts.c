@@ -12,12 +12,7 @@
 #include "model/hosts.h"
 #include "scanner.h"
 
-__asm__(".section .rodata\n"
-        ".balign 8\n"
-        "cv_host_halves:\n"
-        ".incbin \"" CV_FUZZ_HOSTS "\"\n"
-        ".previous\n");
-extern const uint8_t cv_host_halves[];
+FZ_CARRY(cv_host_halves, CV_FUZZ_HOSTS);
 
 enum {
     FILES = 5,

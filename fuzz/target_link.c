@@ -68,7 +68,9 @@ static uint64_t add_all(link_trial *run)
         cuvet_status status;
 
         run->n_errors = run->n_diags = run->n_warnings = 0;
-        status = cuvet_linker_add(run->ctx, run->handle, piece->bytes, piece->size, i & 1 ? "odd" : "even");
+        /* both ways of adding in one link, each piece now by one and now by the other */
+        status = ((run->in->param >> 21 ^ i) & 1 ? cuvet_linker_add_borrowed : cuvet_linker_add)(
+            run->ctx, run->handle, piece->bytes, piece->size, i & 1 ? "odd" : "even");
         note(run, (uint64_t)status);
         piece->added = status == CUVET_OK;
         if (status == CUVET_OK) {

@@ -9,12 +9,7 @@
 
 #include "scanner.h"
 
-__asm__(".section .rodata\n"
-        ".balign 8\n"
-        "cv_placed_pieces:\n"
-        ".incbin \"" CV_FUZZ_PLACES "\"\n"
-        ".previous\n");
-extern const uint8_t cv_placed_pieces[];
+FZ_CARRY(cv_placed_pieces, CV_FUZZ_PLACES);
 
 typedef struct places_piece {
     uint32_t off, size;

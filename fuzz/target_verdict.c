@@ -18,12 +18,7 @@
 #include "mutate_int.h"
 #include "scanner.h"
 
-__asm__(".section .rodata\n"
-        ".balign 8\n"
-        "cv_fuzz_cases:\n"
-        ".incbin \"" CV_FUZZ_CASES "\"\n"
-        ".previous\n");
-extern const uint8_t cv_fuzz_cases[];
+FZ_CARRY(cv_fuzz_cases, CV_FUZZ_CASES);
 
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };

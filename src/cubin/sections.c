@@ -144,7 +144,7 @@ static bool flags_fit(const cv_cubin *cubin, const cv_sec *sec, const cv_section
     /* What newer linkers make of such code has the count, and of tools before 12.4 the bank its old flags. */
     if (sec->role == CV_ROLE_TEXT && is_of_old_tools(cubin))
         got &= ~(uint64_t)CV_SHF_CUDA_BARRIERS;
-    if (sec->role == CV_ROLE_CONSTANT_FN && (cubin->legacy || cv_gen_has(cubin->gen, CV_GEN_OLD_BANKS)))
+    if (sec->role == CV_ROLE_CONSTANT_FN && is_of_old_tools(cubin))
         got |= *want & CV_SHF_INFO_LINK;
     /* The linker adds them for texture slots, without the flag. */
     if (cubin->exe && sec->role == CV_ROLE_REL && cv_span_starts(sec->fn, ".nv.constant0."))

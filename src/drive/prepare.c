@@ -165,7 +165,7 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
     cv_link_input in = { .bytes = { 0 }, .name = { 0 }, .host = piece->host, .of_system = piece->of_system };
     uint64_t count = size_of(piece);
     bool examined = piece->choice || piece->scan;
-    cuvet_status status;
+    cuvet_status status = CUVET_OK;
 
     if (linker->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
@@ -179,8 +179,9 @@ cuvet_status cv_linker_add(cv_linker *linker, const cv_link_piece *piece)
         status = cv_scan_move_out(piece->scan, &linker->ctx, &in.bytes, &linker->parsed);
     else if (piece->src)
         status = load_whole(linker, piece->src, &in.bytes);
+    else if (piece->borrow)
+        cv_block_borrow(&in.bytes, piece->image);
     else
-        status = piece->borrow ? cv_block_borrow(&in.bytes, piece->image)
-                               : cv_block_copy(&linker->ctx, &in.bytes, piece->image);
+        status = cv_block_copy(&linker->ctx, &in.bytes, piece->image);
     return add_input(linker, &in, piece->name, examined && status == CUVET_OK, piece->known, status);
 }

@@ -197,10 +197,9 @@ static cuvet_status report_lone(cv_ctx *ctx, const cv_cubin *cubin, cv_rule rule
     uint64_t i = index >> 32, nth = index & UINT32_MAX;
     const cv_sec *sec = cv_cubin_sec(cubin, i);
     bool rela = sec->header.type == CV_SHT_RELA;
-    cv_span table = cv_span_of(NULL, 0, 0); /* gcc's analyzer does not see that the call writes it */
+    cv_span table = cv_final_body_of(cubin, i);
     cv_elf_reloc reloc;
 
-    table = cv_final_body_of(cubin, i);
     cv_elf_read_reloc(table, false, rela, nth, &reloc);
     *code = CV_FINAL_CHECK_RELOC;
     return cv_reject(

@@ -144,10 +144,9 @@ cuvet_status cv_block_copy(cv_ctx *ctx, cv_block *block, cv_span bytes)
     return status;
 }
 
-cuvet_status cv_block_borrow(cv_block *block, cv_span bytes)
+void cv_block_borrow(cv_block *block, cv_span bytes)
 {
     *block = (cv_block){ .span = bytes };
-    return CUVET_OK;
 }
 
 void cv_block_free(cv_ctx *ctx, cv_block *block)

@@ -62,8 +62,8 @@ void cv_block_clear(cv_block *block, uint64_t off, uint64_t len);
 uint8_t *cv_block_at(cv_block *block, uint64_t off, uint64_t len);
 /* Bytes from elsewhere to a place of the block; false, and nothing happens, where they do not fit. */
 CV_MUST bool cv_block_put(cv_block *block, uint64_t off, cv_span bytes);
-/* An empty block shows bytes of somebody else, which stay as they are until it is freed. OK. */
-cuvet_status cv_block_borrow(cv_block *block, cv_span bytes);
+/* An empty block shows bytes of somebody else, which stay as they are until it is freed. */
+void cv_block_borrow(cv_block *block, cv_span bytes);
 /* Bytes that are in memory already become the block's. They may lie in it. */
 CV_MUST cuvet_status cv_block_copy(cv_ctx *ctx, cv_block *block, cv_span bytes);
 void cv_block_free(cv_ctx *ctx, cv_block *block);
