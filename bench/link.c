@@ -14,6 +14,7 @@
 #include <cuvet/cuvet.h>
 
 #define MAX_ROUNDS 1000
+#define KEPT       (UINT64_C(1) << 30)
 
 typedef struct link_file {
     char *name;
@@ -90,17 +91,13 @@ static int load_all(link_program *program, const char *dir)
     return program->size == 0;
 }
 
-static int link_ours(link_program *program, uint64_t *peak)
+static int link_in(cuvet_ctx *ctx, link_program *program)
 {
-    const cuvet_ctx_options co = { .size = sizeof(co) };
     const cuvet_linker_options lo = { .size = sizeof(lo), .target = program->target };
     cuvet_link_result result = { .size = sizeof(result) };
     cuvet_linker linker = { 0 };
-    cuvet_ctx *ctx = NULL;
-    cuvet_status status = cuvet_ctx_create(&co, &ctx);
+    cuvet_status status = cuvet_linker_create(ctx, &lo, &linker);
 
-    if (status == CUVET_OK)
-        status = cuvet_linker_create(ctx, &lo, &linker);
     for (size_t i = 0; i < program->size && status == CUVET_OK; i++)
         status = cuvet_linker_add_borrowed(ctx, linker, program->files[i].bytes, program->files[i].size,
                                            program->files[i].name);
@@ -111,12 +108,21 @@ static int link_ours(link_program *program, uint64_t *peak)
     program->out = result.n;
     if (status == CUVET_OK)
         status = cuvet_linker_destroy(ctx, &linker);
-    if (peak)
-        *peak = cuvet_ctx_peak(ctx);
-    cuvet_ctx_destroy(ctx);
     if (status != CUVET_OK)
         fprintf(stderr, "link: %s\n", cuvet_status_name(status));
     return status != CUVET_OK;
+}
+
+static int link_ours(link_program *program, uint64_t *peak)
+{
+    const cuvet_ctx_options co = { .size = sizeof(co) };
+    cuvet_ctx *ctx = NULL;
+    int bad = cuvet_ctx_create(&co, &ctx) != CUVET_OK || link_in(ctx, program);
+
+    if (peak)
+        *peak = cuvet_ctx_peak(ctx);
+    cuvet_ctx_destroy(ctx);
+    return bad;
 }
 
 static int link_jit(const link_program *program, const jit_calls *jit)
@@ -187,9 +193,30 @@ static double least(const double *value, size_t count)
     return most;
 }
 
+/* Median of links in one context, which keeps what they give back; the first is not counted. */
+static int measure_kept(link_program *program, unsigned flags, size_t rounds, double *us)
+{
+    const cuvet_ctx_options co = { .size = sizeof(co), .keep = KEPT, .flags = flags };
+    static double took[MAX_ROUNDS];
+    cuvet_ctx *ctx = NULL;
+    int bad = cuvet_ctx_create(&co, &ctx) != CUVET_OK || link_in(ctx, program);
+
+    for (size_t i = 0; i < rounds && !bad; i++) {
+        double start = cpu_us();
+
+        bad = link_in(ctx, program);
+        took[i] = cpu_us() - start;
+    }
+    cuvet_ctx_destroy(ctx);
+    if (!bad)
+        *us = median(took, rounds);
+    return bad;
+}
+
 static int measure(link_program *program, const jit_calls *face, const jit_calls *jit, size_t rounds)
 {
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratio[MAX_ROUNDS];
+    double kept = 0, huge = 0;
     uint64_t peak = 0;
 
     /* The first of each warms its code. */
@@ -207,10 +234,15 @@ static int measure(link_program *program, const jit_calls *face, const jit_calls
         theirs[i] = cpu_us() - start;
         ratio[i] = theirs[i] / (ours[i] > 0 ? ours[i] : 1);
     }
+    if (!face && (measure_kept(program, 0, rounds, &kept) ||
+                  measure_kept(program, CUVET_CTX_HUGE_PAGES, rounds, &huge)))
+        return 1;
     printf("objects %zu in %" PRIu64 " out %" PRIu64 " peak %" PRIu64 " ours_us %.1f best_us %.1f",
            program->size, program->in, program->out, peak, median(ours, rounds), least(ours, rounds));
     if (jit)
         printf(" jit_us %.1f ratio %.2f", median(theirs, rounds), median(ratio, rounds));
+    if (!face)
+        printf(" kept_us %.1f huge_us %.1f", kept, huge);
     printf("\n");
     return 0;
 }

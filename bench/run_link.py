@@ -82,6 +82,9 @@ class Bench:
         if "ratio" in r:
             self.t.add(name, "libnvJitLink / cuvet, in process", r["ratio"], "x", ">= %g" % target, r["ratio"] >= target,
                        "%.0f us / %.0f us, warm" % (r["jit_us"], r["ours_us"]))
+            for key, how in (("kept_us", "memory kept"), ("huge_us", "memory kept, large pages")):
+                self.t.add(name, "the same, " + how, r["jit_us"] / r[key], "x", None, None,
+                           "%.0f us, no pairs: %.2f of the time without" % (r[key], r[key] / r["ours_us"]))
         if most_us:
             self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
         return r
@@ -136,6 +139,7 @@ class Bench:
             return
         bytes_in, bytes_out = sum(map(os.path.getsize, files)), os.path.getsize(argv[-1])
         self.whole(name, where, target, 3 if sm >= 100 else None, "sm_%d" % sm)
+        self.inside(name, where, 3 if sm >= 100 else 10, 4, arch="sm_%d" % sm)
         rss = Run(argv).rss * 1024
         self.t.add(name, "peak memory / (input + output)", rss / (bytes_in + bytes_out), "x", "<= 1.5",
                    rss <= 1.5 * (bytes_in + bytes_out), "%.0f MiB; %d members, %.0f MiB in, %.0f MiB out" % (

@@ -97,7 +97,9 @@ static void on_diag(void *user, const cuvet_diag *diag)
 void api_open_context(api_world *world, unsigned index)
 {
     cuvet_alloc alloc = fz_alloc_of(&world->alloc[index]);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, world->lim, on_diag, world };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = &alloc, .limits = world->lim, .diag = on_diag, .diag_user = world
+    };
 
     FZ_CHECK(cuvet_ctx_create(&opt, &world->ctx[index]) == CUVET_OK, "a context");
 }

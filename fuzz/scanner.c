@@ -219,7 +219,9 @@ static void scan(fz_scan *scanning, cuvet_ctx *ctx, const cuvet_source *src)
 void fz_scan_run(fz_scan *scanning, const cuvet_limits *lim, fz_alloc *other_alloc)
 {
     cuvet_alloc alloc = fz_alloc_of(other_alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, scanning };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = &alloc, .limits = lim, .diag = on_diag, .diag_user = scanning
+    };
     cuvet_ctx *ctx = NULL;
     cuvet_source src = { .size = sizeof(src) };
 

@@ -33,7 +33,7 @@ static bool one_elf(const fz_input *in, const cuvet_limits *lim, uint64_t count,
 {
     fz_alloc other_alloc = { .fail_at = count, .fail_on = on };
     cuvet_alloc alloc = fz_alloc_of(&other_alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, NULL, NULL };
+    cuvet_ctx_options opt = { .size = sizeof(opt), .alloc = &alloc, .limits = lim };
     cuvet_ctx *ctx = NULL;
     cuvet_status st = cuvet_ctx_create(&opt, &ctx);
     cuvet_elf elf = { 0 };

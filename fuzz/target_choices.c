@@ -234,7 +234,9 @@ static void select_from(choices_run *run)
     fz_alloc counting = { 0 };
     cuvet_alloc alloc = fz_alloc_of(&counting);
     cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_ctx_options with = { sizeof(with), &alloc, &lim, on_diag, run };
+    cuvet_ctx_options with = {
+        .size = sizeof(with), .alloc = &alloc, .limits = &lim, .diag = on_diag, .diag_user = run
+    };
     cuvet_select_options options = { .size = sizeof(options), .target = run->target };
     cuvet_ctx *ctx = NULL;
     cuvet_select handle;

@@ -466,7 +466,7 @@ CV_FUZZ_TARGET(hosts)
     fz_alloc counting = { 0 };
     cuvet_alloc alloc = fz_alloc_of(&counting);
     cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_ctx_options with = { sizeof(with), &alloc, &lim, NULL, NULL };
+    cuvet_ctx_options with = { .size = sizeof(with), .alloc = &alloc, .limits = &lim };
     cuvet_linker_options options = { .size = sizeof(options), .target = { .sm = 75 } };
     uint8_t how;
     bool few;

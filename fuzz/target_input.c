@@ -232,7 +232,9 @@ static void check_kept(input_run *run, uint64_t count)
 static void open_context(input_run *run, const cuvet_limits *lim)
 {
     cuvet_alloc alloc = fz_alloc_of(&run->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = &alloc, .limits = lim, .diag = on_diag, .diag_user = run
+    };
 
     FZ_CHECK(cuvet_ctx_create(&opt, &run->ctx) == CUVET_OK, "a context");
 }

@@ -8,6 +8,8 @@
 #include "linking.h"
 #include "scanner.h"
 
+#define KEPT (UINT64_C(1) << 20) /* bytes, in every second run */
+
 typedef struct link_trial {
     const fz_input *in;
     fz_piece piece[FZ_OBJECTS];
@@ -44,7 +46,12 @@ static void on_diag(void *user, const cuvet_diag *diag)
 static void open_context(link_trial *run, const cuvet_limits *lim)
 {
     cuvet_alloc alloc = fz_alloc_of(&run->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
+    cuvet_ctx_options opt = { .size = sizeof(opt),
+                              .alloc = &alloc,
+                              .limits = lim,
+                              .diag = on_diag,
+                              .diag_user = run,
+                              .keep = run->in->param >> 20 & 1 ? KEPT : 0 };
 
     run->ctx = NULL;
     if (cuvet_ctx_create(&opt, &run->ctx) != CUVET_OK)

@@ -157,7 +157,9 @@ static void with_linker(linkfile_run *run)
 static uint64_t once(linkfile_run *run, const cuvet_limits *lim)
 {
     cuvet_alloc alloc = fz_alloc_of(&run->alloc);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, on_diag, run };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = &alloc, .limits = lim, .diag = on_diag, .diag_user = run
+    };
     cuvet_status status;
 
     if (cuvet_ctx_create(&opt, &run->ctx) != CUVET_OK) {

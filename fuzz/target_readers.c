@@ -105,7 +105,7 @@ static void sources(const readers_run *run, const fz_scan *first)
 static cuvet_ctx *context(const readers_run *run, fz_alloc *counting)
 {
     const cuvet_alloc alloc = fz_alloc_of(counting);
-    const cuvet_ctx_options opt = { sizeof(opt), &alloc, &run->lim, NULL, NULL };
+    const cuvet_ctx_options opt = { .size = sizeof(opt), .alloc = &alloc, .limits = &run->lim };
     cuvet_ctx *ctx = NULL;
 
     FZ_CHECK(cuvet_ctx_create(&opt, &ctx) == CUVET_OK, "a context");

@@ -21,7 +21,16 @@ typedef struct cuvet_ctx_options {
     const cuvet_limits *limits; /**< NULL: preset "strict" */
     cuvet_diag_fn *diag;        /**< NULL: diagnostics are only counted */
     void *diag_user;
+    /** Bytes of freed blocks that the context keeps for its next object, 0: none. The second of two large
+     * links then asks the system for no memory. They count for no limit. */
+    uint64_t keep;
+    unsigned flags; /**< CUVET_CTX_... */
 } cuvet_ctx_options;
+
+/** Blocks of 4 MiB and more are asked for in large pages of the system, which saves time of large links. The
+ * risk: each may take up to 2 MiB more than limits.live knows, and the system may stop to find such pages.
+ * Where it has none, nothing changes. */
+#define CUVET_CTX_HUGE_PAGES 1u
 
 /** Random access to bytes nobody vouches for. read_at fills the whole buffer or fails with CUVET_E_IO; it may
  * be called from several threads at once when a scan runs with jobs > 1. */
@@ -46,7 +55,8 @@ extern "C" {
 CUVET_API CUVET_MUST cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out);
 /** Destroys the context with every object still alive in it. NULL is allowed. */
 CUVET_API void cuvet_ctx_destroy(cuvet_ctx *ctx);
-/** Most bytes that were allocated at the same time, the workers' included. */
+/** Most bytes that were allocated at the same time, the workers' included; not what is kept (options.keep).
+ */
 CUVET_API uint64_t cuvet_ctx_peak(const cuvet_ctx *ctx);
 /** The last diagnostic of this context that is no note, whichever object it is about: why a call failed, for
  * who has no callback. Not every status has one: a wrong argument, a target that is none (CUVET_E_ARCH) and

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* All that there are. */
+#define CTX_FLAGS (2 * CUVET_CTX_HUGE_PAGES - 1)
+
 cv_handles *cv_ctx_handles(cuvet_ctx *ctx)
 {
     return &ctx->handles;
@@ -62,6 +65,27 @@ void cv_ctx_note_peak(cuvet_ctx *ctx, uint64_t bytes)
         ctx->peak = bytes;
 }
 
+/* The parts of a context that can fail to begin; when one does, none is left. */
+static cuvet_status begin_ctx(cuvet_ctx *ctx, const cuvet_ctx_options *options)
+{
+    cuvet_status status =
+        cv_keep_init(&ctx->keep, &ctx->own, options->keep, (options->flags & CUVET_CTX_HUGE_PAGES) != 0);
+
+    if (status != CUVET_OK)
+        return status;
+    if (options->keep || options->flags)
+        ctx->alloc = cv_keep_alloc(&ctx->keep);
+    cv_mem_init(&ctx->mem, &ctx->own, ctx->lim.live);
+    status = cv_handles_init(&ctx->handles);
+    if (status == CUVET_OK && pthread_mutex_init(&ctx->last.lock, NULL) != 0) {
+        cv_handles_free(ctx, &ctx->handles);
+        status = CUVET_E_NOMEM;
+    }
+    if (status != CUVET_OK)
+        cv_keep_end(&ctx->keep);
+    return status;
+}
+
 cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
 {
     cuvet_ctx_options options = { .size = sizeof(options) };
@@ -74,18 +98,15 @@ cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
         return CUVET_E_NULL;
     *out = NULL;
     if ((opt && !cv_sized_take(opt, &options, sizeof(options))) || !cv_opts_limits(options.limits, &lim) ||
-        !cv_opts_alloc(options.alloc, &alloc))
+        !cv_opts_alloc(options.alloc, &alloc) || (options.flags & ~CTX_FLAGS))
         return CUVET_E_USAGE;
     ctx = alloc.alloc(alloc.user, sizeof(*ctx));
     if (!ctx)
         return CUVET_E_NOMEM;
-    *ctx = (cuvet_ctx){ .alloc = alloc, .lim = lim, .diag = options.diag, .diag_user = options.diag_user };
-    cv_mem_init(&ctx->mem, &alloc, lim.live);
-    status = cv_handles_init(&ctx->handles);
-    if (status == CUVET_OK && pthread_mutex_init(&ctx->last.lock, NULL) != 0) {
-        cv_handles_free(ctx, &ctx->handles);
-        status = CUVET_E_NOMEM;
-    }
+    *ctx = (cuvet_ctx){
+        .alloc = alloc, .own = alloc, .lim = lim, .diag = options.diag, .diag_user = options.diag_user
+    };
+    status = begin_ctx(ctx, &options);
     if (status != CUVET_OK) {
         alloc.release(alloc.user, ctx, sizeof(*ctx));
         return status;
@@ -96,9 +117,10 @@ cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
 
 void cv_ctx_end(cuvet_ctx *ctx)
 {
-    cuvet_alloc alloc = ctx->alloc;
+    cuvet_alloc alloc = ctx->own;
 
     cv_handles_free(ctx, &ctx->handles);
+    cv_keep_end(&ctx->keep);
     pthread_mutex_destroy(&ctx->last.lock);
     alloc.release(alloc.user, ctx, sizeof(*ctx));
 }

@@ -6,9 +6,12 @@
 #include "api/handle.h"
 #include "api/last.h"
 #include "base/ctx.h"
+#include "io/keep.h"
 
 struct cuvet_ctx {
-    cuvet_alloc alloc;
+    cuvet_alloc alloc; /* of its objects: of 'keep', or the caller's */
+    cuvet_alloc own;   /* of the context itself: the caller's */
+    cv_keep keep;
     cuvet_limits lim;
     cuvet_diag_fn *diag;
     void *diag_user;

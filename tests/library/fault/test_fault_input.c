@@ -284,7 +284,9 @@ static cuvet_status wanted(const fault_input_world *world, enum step other_step)
 static cuvet_status begin(fault_input_world *world, const scenario *sc, const cuvet_limits *lim)
 {
     const cuvet_alloc alloc = heap_alloc(&world->heap);
-    cuvet_ctx_options opt = { sizeof(opt), &alloc, lim, said, world };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = &alloc, .limits = lim, .diag = said, .diag_user = world
+    };
 
     world->sc = sc;
     world->bytes = payload(sc->payload, &world->size);

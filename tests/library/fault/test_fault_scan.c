@@ -58,7 +58,9 @@ static fault_scan_outcome scan(fault_scan_file *file, const cuvet_alloc *alloc, 
 {
     uint32_t jobs = how % AHEAD;
     fault_scan_outcome outcome = { .status = CUVET_OK };
-    cuvet_ctx_options opt = { sizeof(opt), alloc, lim, count, &outcome };
+    cuvet_ctx_options opt = {
+        .size = sizeof(opt), .alloc = alloc, .limits = lim, .diag = count, .diag_user = &outcome
+    };
     cuvet_scan_options so = { .size = sizeof(so), .depth = CUVET_DEPTH_FULL, .jobs = jobs };
     cuvet_source src = { sizeof(src), file->size, read_at, file, -1 };
     cuvet_scan scan = { 0 };

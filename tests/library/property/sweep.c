@@ -175,7 +175,7 @@ static bool covered(sweep_notes *notes)
 sweep_outcome sweep_scan(const uint8_t *bytes, size_t size, const cuvet_limits *lim, bool claims)
 {
     sweep_notes notes = { .length = size };
-    cuvet_ctx_options opt = { sizeof(opt), NULL, lim, on_diag, &notes };
+    cuvet_ctx_options opt = { .size = sizeof(opt), .limits = lim, .diag = on_diag, .diag_user = &notes };
     cuvet_scan_options how = { .size = sizeof(how),
                                .depth = CUVET_DEPTH_FULL,
                                .jobs = 1,

@@ -194,7 +194,9 @@ START_TEST(bodies_are_poisoned)
     handle_input_burials burials = { .size = sizeof(cv_input) };
     cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
     void *width[2];
-    cuvet_ctx_options options = { sizeof(options), &alloc, NULL, destroy_it, width };
+    cuvet_ctx_options options = {
+        .size = sizeof(options), .alloc = &alloc, .diag = destroy_it, .diag_user = width
+    };
     cuvet_select in, again;
     cuvet_ctx *ctx;
     size_t count;
@@ -230,7 +232,7 @@ START_TEST(destroyed_while_taken)
 {
     handle_input_burials burials = { .size = sizeof(cv_input) };
     cuvet_alloc alloc = { sizeof(alloc), keep_alloc, keep_resize, look_at_body, &burials };
-    cuvet_ctx_options options = { sizeof(options), &alloc, NULL, NULL, NULL };
+    cuvet_ctx_options options = { .size = sizeof(options), .alloc = &alloc };
     cuvet_select_result result = { .size = sizeof(result) };
     cuvet_image img = { 1 };
     cuvet_select in;

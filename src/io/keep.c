@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "io/keep.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/arith.h"
+#include "base/platform.h"
+
+#define LEAST (UINT64_C(64) * CV_KIB) /* the heap is better at what is smaller */
+#define LARGE (UINT64_C(4) * CV_MIB)  /* what has room for a large page wherever it begins */
+#define PAGE  UINT64_C(4096)
+
+/* Blocks of a class are of one size, so that who gives one back need not know which it was: eight classes to
+ * each doubling, an eighth too much at most. 0: too small or too large to be kept. */
+static uint64_t class_of(uint64_t size)
+{
+    uint64_t step = LEAST / 8;
+
+    if (size < LEAST || size > SIZE_MAX / 2)
+        return 0;
+    while (step < size / 16)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
+/* Pages are given by the system when they are touched first: it is told before that. */
+static void *asked_large(const cv_keep *keep, void *block, uint64_t size)
+{
+    uintptr_t begin = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t)block + size) / PAGE * PAGE;
+
+    if (keep->huge && block && size >= LARGE)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: without it all is as it was */
+    return block;
+}
+
+static void *take(cv_keep *keep, uint64_t size)
+{
+    void *found = NULL;
+
+    pthread_mutex_lock(&keep->lock);
+    for (uint32_t i = keep->count; i-- > 0 && !found;) {
+        if (keep->kept[i].size != size)
+            continue;
+        found = keep->kept[i].block;
+        keep->count--;
+        keep->bytes -= size;
+        memmove(&keep->kept[i], &keep->kept[i + 1], (keep->count - i) * sizeof(keep->kept[0]));
+    }
+    pthread_mutex_unlock(&keep->lock);
+    if (found)
+        CV_UNGUARD(found, size);
+    return found;
+}
+
+static void *keep_get(void *user, size_t size)
+{
+    cv_keep *keep = user;
+    uint64_t rounded = class_of(size);
+    void *block = rounded ? take(keep, rounded) : NULL;
+
+    if (block)
+        return block;
+    return asked_large(keep, keep->below.alloc(keep->below.user, (size_t)cv_max(rounded, size)), size);
+}
+
+static void give_below(const cv_keep *keep, const cv_kept_block *block)
+{
+    CV_UNGUARD(block->block, block->size);
+    keep->below.release(keep->below.user, block->block, (size_t)block->size);
+}
+
+/* The block is kept, or the oldest one has to go first; it is in '*gone' then. */
+static bool add(cv_keep *keep, const cv_kept_block *block, cv_kept_block *gone)
+{
+    bool room = keep->bytes <= keep->most - block->size && keep->count < CV_KEEP_BLOCKS;
+
+    if (room) {
+        keep->kept[keep->count++] = *block;
+        keep->bytes += block->size;
+        return true;
+    }
+    *gone = keep->kept[0];
+    keep->bytes -= gone->size;
+    keep->count--;
+    memmove(&keep->kept[0], &keep->kept[1], keep->count * sizeof(keep->kept[0]));
+    return false;
+}
+
+static void keep_put(void *user, void *block, size_t size)
+{
+    cv_keep *keep = user;
+    cv_kept_block now = { block, class_of(size) }, gone;
+    bool done = false;
+
+    if (now.size == 0 || now.size > keep->most) {
+        keep->below.release(keep->below.user, block, (size_t)cv_max(now.size, size));
+        return;
+    }
+    CV_GUARD(block, now.size); /* whoever still uses it is found out */
+    while (!done) {
+        pthread_mutex_lock(&keep->lock);
+        done = add(keep, &now, &gone);
+        pthread_mutex_unlock(&keep->lock);
+        if (!done)
+            give_below(keep, &gone);
+    }
+}
+
+static void *keep_resize(void *user, void *block, size_t old_size, size_t new_size)
+{
+    cv_keep *keep = user;
+    uint64_t before = cv_max(class_of(old_size), old_size), after = cv_max(class_of(new_size), new_size);
+    void *other = class_of(new_size) != 0 && after > before ? take(keep, after) : NULL;
+
+    if (after == before)
+        return block;
+    if (other) {
+        memcpy(other, block, old_size);
+        keep_put(keep, block, old_size);
+        return other;
+    }
+    other = keep->below.resize(keep->below.user, block, (size_t)before, (size_t)after);
+    return after > before ? asked_large(keep, other, after) : other;
+}
+
+cuvet_status cv_keep_init(cv_keep *keep, const cuvet_alloc *below, uint64_t most, bool huge)
+{
+    *keep = (cv_keep){ .below = *below, .most = most, .huge = huge };
+    return pthread_mutex_init(&keep->lock, NULL) == 0 ? CUVET_OK : CUVET_E_NOMEM;
+}
+
+void cv_keep_end(cv_keep *keep)
+{
+    while (keep->count > 0)
+        give_below(keep, &keep->kept[--keep->count]);
+    keep->bytes = 0;
+    pthread_mutex_destroy(&keep->lock);
+}
+
+cuvet_alloc cv_keep_alloc(cv_keep *keep)
+{
+    return (cuvet_alloc){ sizeof(cuvet_alloc), keep_get, keep_resize, keep_put, keep };
+}
