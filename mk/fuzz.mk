@@ -122,7 +122,7 @@ fuzz-install: $(FUZZ_NAMES:%=$(BUILD)/$(FUZZ_BUILT)/%)
 
 # libFuzzer by the script that others run: $(1) are more words for its environment.
 our_engine    = MAKEFLAGS= SRC=$(abspath $(BUILD))/libfuzzer/src WORK=$(abspath $(BUILD))/libfuzzer OUT=$(abspath $(BUILD))/libfuzzer/out CV_FUZZ_BUILD=$(abspath $(BUILD))/libfuzzer \
-    CC=$(SAN_CC) CXX=$(FUZZ_CXX) CFLAGS='$(FUZZ_OURS)' CXXFLAGS='$(FUZZ_OURS)' SANITIZER=address LIB_FUZZING_ENGINE=-fsanitize=fuzzer \
+    CC=$(SAN_CC) CXX=$(FUZZ_CXX) CFLAGS='$(FUZZ_OURS)' CXXFLAGS='$(FUZZ_OURS)' LDFLAGS='$(SAN_LD)' SANITIZER=address LIB_FUZZING_ENGINE=-fsanitize=fuzzer \
     JOBS=$(JOBS) CV_FUZZ_PLANTED=1 $(1) sh oss-fuzz/build.sh
 
 .PHONY: fuzz-engines

@@ -95,7 +95,7 @@ $(BUILD)/.codecs: FORCE
 
 $(BUILD)/cuvet: $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a $(BUILD)/.codecs
 	$(call say,LD,$@)
-	$(Q)$(CC) -pie $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) $(LOADED_FLAG) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a \
+	$(Q)$(CC) $(or $(MODE_PIE),-pie) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS) $(LOADED_FLAG) -o $@ $(CLI_OBJS) $(BUILD)/libcuvet-worker.a $(BUILD)/libcuvet.a \
 	    $(CLI_LIBS) $(CODEC_LIBS)
 
 # The command under the names of the tools in whose place it can stand.

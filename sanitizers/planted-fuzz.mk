@@ -6,5 +6,5 @@ include sanitizers/common.mk
 include sanitizers/planted.mk
 MODE_CC    := $(SAN_CC)
 MODE_FLAGS += -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined,local-bounds -fno-sanitize-recover=all $(SAN_DEFS)
-MODE_LINK  := -fsanitize=address,undefined
+MODE_LINK  := -fsanitize=address,undefined $(SAN_LD)
 MODE_ENGINE := -fsanitize=fuzzer

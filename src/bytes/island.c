@@ -105,7 +105,7 @@ static bool make_room(size_t want)
     stretch = want <= STRETCH ? rested() : NULL;
     if (!stretch)
         stretch = fresh(cv_max(want, STRETCH));
-    if (!stretch)
+    if (CV_NEVER(!stretch))
         return false;
     stretch->next = mine;
     mine = stretch;
