@@ -12,16 +12,17 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 places=another/deeper/place
-[ -n "$first" ] || places="one $places"
+jobs=$(nproc)
+[ -n "$first" ] || { places="one $places"; jobs=$(((jobs + 1) / 2)); } # two builds share the machine
 for d in $places; do
     mkdir -p "$tmp/$d"
     (cd "$root" && tar cf - Makefile mk tools sanitizers src include cli compat spec deps.def *.pc.in) | (cd "$tmp/$d" && tar xf -)
 done
 if [ -z "$first" ]; then
     first=$tmp/one/build
-    (cd "$tmp/one" && umask 022 && TZ=UTC LC_ALL=C make -s CC="$cc" BUILD=build all > /dev/null) &
+    (cd "$tmp/one" && umask 022 && TZ=UTC LC_ALL=C make -s -j"$jobs" CC="$cc" BUILD=build all > /dev/null) &
 fi
-(cd "$tmp/another/deeper/place" && umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make -s CC="$cc" \
+(cd "$tmp/another/deeper/place" && umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make -s -j"$jobs" CC="$cc" \
     BUILD="$tmp/out" all > /dev/null)
 wait
 bad=0
