@@ -139,10 +139,14 @@ def hosts(blob):
 
 
 def bases(blob):
-    """good device ELFs for target_fields.c"""
+    """good device ELFs and host objects for target_fields.c"""
     for name in ("plain.sm_75", "plain.sm_90", "vars.sm_75", "vars.sm_90.rdc", "two_a.sm_75.rdc", "two_b.sm_90.rdc", "indirect.sm_75.rdc", "indirect.sm_90",
                  "printer.sm_75", "texture.sm_90", "recurse.sm_90.rdc", "plain.sm_100"):
         yield "BASE(%s)" % blob.put(read("samples/%s.cubin" % name))
+    for name in ("abi7-plain.sm_75", "abi7-vars.sm_75", "abi7-vars.sm_75.rdc"):
+        yield "OLD(%s)" % blob.put(read("legal/%s.cubin" % name))
+    for name in ("host-two_a", "host-merged", "host-vars", "host-plain"):
+        yield "OBJECT(%s)" % blob.put(read("samples/%s.o" % name))
 
 
 def places(blob):

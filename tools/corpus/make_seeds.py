@@ -902,7 +902,7 @@ def make_verdict():
 # --- fields: an ELF, an edit, which of the fields, a value (fuzz/target_fields.c) ----------------------------------------------------------
 
 def make_fields():
-    for edit in range(11):
+    for edit in range(17):
         for place in (0, 1, 7):
             put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
                                                                    for base in range(12) for value in (0, 1, 3, 4, 7, 14)))
