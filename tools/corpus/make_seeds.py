@@ -210,6 +210,20 @@ def make_archive():
     put("archive", "nested-thin", b"!<thin>\n" + ar_member(b"//", b"dir/a.a/\n") + ar_member(b"/0:68", b"", 12))
     put("archive", "empty", magic)
     put("archive", "cut", magic + ar_member(b"a.o/", b"abc", 100))
+    # Bounds, and one beside them: the end of the archive, of the table of names, of what is stored.
+    for form, name, front in (("short", b"a.o/", b""), ("bsd", b"#1/4", b"name"), ("table", b"//", b""), ("index", b"/", b"")):
+        for more in (0, 1, 2, 3):
+            put("archive", "cut-%s-%d" % (form, more), magic + ar_member(name, front + b"abcd", 4 + len(front) + more))
+    for at in (0, 7, 8, 9, 10, 11):
+        put("archive", "name-at-%02d" % at, magic + ar_member(b"//", b"one.o/\ntwo") + ar_member(b"/%d" % at, b"abc"))
+    put("archive", "name-zero", magic + ar_member(b"//", b"one.o/\0two.o/\0") + ar_member(b"/7", b"abc"))
+    for size in (0, 1, 3, 4, 5, 11):
+        put("archive", "bsd-name-%02d" % size, magic + ar_member(b"#1/%d" % size, b"abcd"))
+    put("archive", "thin-stored", b"!<thin>\n" + ar_member(b"//", b"dir/a.o/\n") + ar_member(b"/0", b"", 64) + ar_member(b"a.o/", b"", 9) + ar_member(b"/", bytes(4)))
+    for n, name in enumerate((b"/x", b"/1x", b"/1 2", b"/1:", b"/1:x", b"#1/", b"#1/x", b"#1/1 2", b"//x", b"/SYM64/x", b"/<ECSYMBOLS>/", b"__.SYMDEF", b"__.SYMDEF/", b"__.SYMDEF SORTED")):
+        put("archive", "field-%02d" % n, magic + ar_member(name, b"abc"))
+    for n, size in enumerate((b"", b"x", b"3x", b"3 3", b" 3", b"+3", b"-3", b"0003", b"0x3", b"9999999999")):
+        put("archive", "size-%02d" % n, magic + b"a.o/".ljust(48) + size.ljust(10) + b"`\nabc\n")
 
 
 def make_bitcode():
