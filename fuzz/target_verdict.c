@@ -22,8 +22,9 @@ FZ_CARRY(cv_fuzz_cases, CV_FUZZ_CASES);
 
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };
-/* Asked of the limits: nothing; the ratio of the member, so deep, each with one less; little memory. */
-enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, ASKS };
+/* Asked of the limits: nothing; the ratio of the member, so deep, what is unpacked in all, each with one less;
+ * little memory. */
+enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, ASKS };
 
 typedef struct verdict_limit {
     size_t field; /* of cuvet_limits; 0: none */
@@ -61,6 +62,7 @@ typedef struct verdict_way {
     unsigned pack, before, level, asks, depth;
     uint8_t reading;
     uint64_t ratio; /* of the last member that was packed, rounded up */
+    uint64_t costs; /* bytes of the budget for what a scan of a legal file unpacks and opens; 0: not known */
 } verdict_way;
 
 static void append(verdict_file *file, const void *bytes, size_t size)
@@ -138,6 +140,25 @@ static void wrap(verdict_file *file, const verdict_header *header, const uint8_t
     put(file->bytes + begin + 8, file->size - member, 8);
 }
 
+/* A fat binary, and nothing behind it. */
+static bool is_one_fatbin(const uint8_t *bytes, size_t size)
+{
+    return size >= HEADER && size % 8 == 0 && get(bytes, 4) == 0xBA55ED50 &&
+           get(bytes + 8, 8) == size - HEADER;
+}
+
+/* What the members of a fat binary are unpacked to, as their headers say (fatbin.md section 4). */
+static uint64_t unpacked_of(const uint8_t *bytes, size_t size)
+{
+    uint64_t sum = 0;
+
+    for (size_t at = HEADER; at + MEMBER <= size; at += get(bytes + at + 0x04, 4) + get(bytes + at + 0x08, 8))
+        /* What is scrambled stays as it is. */
+        if ((get(bytes + at + 0x28, 8) & 0xF000) != 0 && (get(bytes + at + 0x28, 8) & 0x10000) == 0)
+            sum += get(bytes + at + 0x38, 8);
+    return sum;
+}
+
 /* Fat binaries that are good: neighbours of other cases. */
 static void put_before(verdict_file *file, size_t number, const verdict_way *way)
 {
@@ -167,6 +188,8 @@ static void nest(verdict_file *file, const uint8_t *bytes, size_t size, verdict_
 
         if (out != file)
             out->size = 0;
+        /* "pay for their content once more when they are opened" (docs/architecture.md) */
+        way->costs += inner[i % 2].size * (way->pack == STORED ? 1 : 2);
         wrap(out, &HEADERS, inner[i % 2].bytes, inner[i % 2].size, way);
     }
     free(inner);
@@ -181,15 +204,20 @@ static void make(verdict_file *file, size_t number, verdict_way *way)
 
     file->size = 0;
     way->depth = 0;
+    way->costs = 0;
     if (one->limit[0].field || (way->pack == ALONE && !one->follows))
         way->pack = ALONE; /* limits are about this very file */
     else if (one->follows || one->member_size)
         put_before(file, number, way);
     if (one->member_size && way->pack != ALONE) {
+        way->costs = way->pack == STORED ? 0 : size;
         wrap(file, &header, bytes, size, way);
     } else if ((one->follows & 2) && way->pack != ALONE && size <= MOST_FILE / 8) {
         way->depth = 1 + way->level;
+        way->costs = way->legal && is_one_fatbin(bytes, size) ? unpacked_of(bytes, size) : 0;
         nest(file, bytes, size, way);
+        if (!is_one_fatbin(bytes, size))
+            way->costs = 0;
     } else {
         append(file, bytes, size);
     }
@@ -215,6 +243,16 @@ static const char *set_limits(cuvet_limits *lim, const verdict_case *one, const 
         memcpy((uint8_t *)lim + one->limit[i].field, &one->limit[i].value, sizeof(uint64_t));
     if (way->asks == MEMORY)
         lim->live = 16 * CV_KIB;
+    if ((way->asks == BUDGET || way->asks == BUDGET_LESS) && way->legal && one->good && way->before == 0 &&
+        way->costs > 0) {
+        lim->budget = way->costs - (way->asks == BUDGET_LESS);
+        lim->budget_ratio = 0;
+        if (packed) {
+            lim->ratio = way->pack == ZSTD ? way->ratio : 1;
+            lim->lz4_ratio = way->pack == LZ4 ? way->ratio : 1;
+        }
+        return way->asks == BUDGET_LESS ? "CV-LIMIT-020" : NULL;
+    }
     if ((way->asks == RATIO || way->asks == RATIO_LESS) && packed) {
         bool less = way->asks == RATIO_LESS;
 
@@ -233,9 +271,9 @@ static const char *set_limits(cuvet_limits *lim, const verdict_case *one, const 
 static void tell(const verdict_case *one, const verdict_way *way, const fz_scan *scan)
 {
     if (getenv("FZ_LOUD"))
-        (void)fprintf(stderr, "%s %s%s, packed %u, behind %u, read %u: %u times, verdict %d\n", one->rule,
-                      one->label, way->legal ? ", legal" : "", way->pack, way->before, way->reading,
-                      (unsigned)scan->n_wanted, (int)scan->sum.verdict);
+        (void)fprintf(stderr, "%s %s%s, packed %u, behind %u, read %u, asks %u: %u times, verdict %d\n",
+                      one->rule, one->label, way->legal ? ", legal" : "", way->pack, way->before,
+                      way->reading, way->asks, (unsigned)scan->n_wanted, (int)scan->sum.verdict);
 }
 
 static void check(const verdict_case *one, const verdict_way *way, const fz_scan *scan, const char *limit)

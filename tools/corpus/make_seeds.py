@@ -904,9 +904,11 @@ def make_verdict():
     # name, packed, behind how many, how it is read, what is asked of the limits, of how many blocks
     ways = (("alone", 0, 0, 4, 0, 1), ("stored", 1, 1, 8, 0, 1), ("lz4", 2, 2, 1, 0, 1), ("zstd", 3, 3, 2, 0, 1), ("ratio-lz4", 2, 0, 0, 1, 4),
             ("ratio-zstd", 3, 0, 4, 1, 4), ("over-ratio-lz4", 2, 0, 0, 2, 4), ("over-ratio-zstd", 3, 0, 4, 2, 4), ("nested", 1, 0, 4, 3, 1),
-            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3))
+            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3),
+            ("budget-lz4", 2, 0, 0, 6, 8), ("budget-zstd", 3, 0, 4, 6, 8), ("budget-stored", 1, 0, 1, 6, 8),
+            ("over-budget-lz4", 2, 0, 4, 7, 8), ("over-budget-zstd", 3, 0, 2, 7, 8), ("over-budget-stored", 1, 0, 0, 7, 8))
     for name, pack, before, reading, asks, every in ways:
-        for legal in (0, 1):
+        for legal in (1,) if "budget" in name else (0, 1):
             for first in range(0, count, at_once * every * (1 + legal)):
                 cases = range(first, min(first + at_once, count))
                 put("verdict", "%s-%s-%02d" % ("legal" if legal else "wrong", name, first // at_once),
