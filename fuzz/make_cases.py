@@ -149,11 +149,23 @@ def bases(blob):
         yield "OBJECT(%s)" % blob.put(read("samples/%s.o" % name))
 
 
+def one_wrapper(data):
+    """the first of two names its container, nothing names the other"""
+    picture = Elf(data)
+    for name in (".nvFatBinSegment", ".rela.nvFatBinSegment"):
+        picture.section(name, "size", 24)
+    return bytes(picture)
+
+
 def places(blob):
     """files with containers for target_places.c"""
     for word, name in (("FATBIN", "elf-raw.fatbin"), ("CUBIN", "plain.sm_75.cubin"), ("LINKABLE", "host-two_a.o"), ("JOINED", "host-merged.o"),
                        ("FINISHED", "host-plain.o"), ("SHARED", "host-plain.so"), ("PROGRAM", "host-plain.exe")):
         yield "PIECE(%s, %s)" % (word, blob.put(read("samples/" + name)))
+    # What an object is when tools do not look into it: spec/places.def.
+    yield "PIECE(UNNAMED, %s)" % blob.put(one_wrapper(read("samples/host-merged.o")))
+    for word, name, other in (("WRAPPERLESS", ".nvFatBinSegment", ".data.of.others"), ("DATA", "__nv_relfatbin", ".data.code")):
+        yield "PIECE(%s, %s)" % (word, blob.put(bytes(Elf(read("samples/host-two_a.o")).rename(name, other))))
 
 
 def choices(blob):

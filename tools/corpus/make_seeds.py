@@ -886,8 +886,14 @@ def make_programs():
         put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
     for n in range(24):
         put("choices", "twice-%02d" % n, bytes([n, 0, 0, 0, 0, 3]))
-    for n in range(60):
+    for n in range(90):
         put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
+    for depth in range(4):
+        for less in (0, 7):
+            put("places", "archives-%d-%d" % (2 + depth, less), bytes([1, depth, 0x80 | depth << 5 | less]))
+    put("places", "in-a-name", bytes([1, 0, 0x18, 1, 0]))
+    put("places", "behind-broken", bytes([0, 7, 0]))
+    put("places", "behind-broken-second", bytes([0, 0, 0, 7, 0, 0, 0]))
     put("select", "same-text-twice", drawn(2621, 12))
     put("ledger", "reaches-in", drawn(90, 6))
     put("ledger", "shared", drawn(9, 6))
