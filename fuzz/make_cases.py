@@ -175,8 +175,10 @@ def choices(blob):
             name = "samples/plain.sm_%s.%s" % (target, ending)
             if os.path.exists(os.path.join(ROOT, "corpus", name)):
                 data = read(name)
-                yield "CODE(%s, %s, %d, %s, %s)" % (target.rstrip("af"), "'%s'" % target[-1] if target[-1] in "af" else 0, linkable,
-                                                    blob.put(header(data)), blob.put(data))
+                picture = Elf(data)
+                end = max(picture.sget(i, "offset") + picture.sget(i, "size") for i, s in enumerate(picture.names) if s.startswith(".text."))
+                yield "CODE(%s, %s, %d, %d, %s, %s)" % (target.rstrip("af"), "'%s'" % target[-1] if target[-1] in "af" else 0, linkable, end,
+                                                        blob.put(header(data)), blob.put(data))
 
 
 def write(name, make):

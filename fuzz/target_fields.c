@@ -383,6 +383,19 @@ static bool old_code_size(fields_elf *elf, fields_choice how)
     return true;
 }
 
+/* "A device ELF ends with its last table or section" (CV-ELF-031), also one of whose sections lies nowhere. */
+static bool tail_of_broken(fields_elf *elf, fields_choice how)
+{
+    unsigned section = choose(elf, is_code, how.which);
+    size_t end = elf->size, count = 1 + how.value % 64;
+
+    FZ_CHECK(count <= sizeof(elf->bytes) - end, "a tail has room");
+    put(elf, header_of(elf, section) + 24, 8, (uint64_t)1 << 20);
+    memset(elf->bytes + end, 'x', count);
+    elf->size += count;
+    return true;
+}
+
 /* ---- host objects: the relocation that sets the pointer of a wrapper ---- */
 
 static bool is_of_wrappers(const fields_elf *elf, unsigned index)
@@ -449,6 +462,7 @@ static const fields_edit EDITS[] = {
     { call_part, "CV-META-002", NULL, DEVICE },
     { call_part_gone, "CV-META-002", NULL, DEVICE },
     { parameters_end, "CV-TLV-025", NULL, DEVICE },
+    { tail_of_broken, "CV-ELF-031", NULL, DEVICE },
     { old_code_size, "CV-ELF-058", NULL, DEVICE_OLD },
     { wrapper_symbol, "CV-HOST-018", NULL, HOST_OBJECT },
     { wrapper_target, "CV-HOST-027", NULL, HOST_OBJECT },

@@ -886,6 +886,12 @@ def make_programs():
         put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
     for n in range(24):
         put("choices", "twice-%02d" % n, bytes([n, 0, 0, 0, 0, 3]))
+    for n in range(48):
+        put("choices", "scanned-%02d" % n, bytes([n, 8]) + drawn(n, 2 + n % 11))
+    for n, how in enumerate((0x00, 0x04, 0x08, 0x0C, 0x80, 0x84, 0x88, 0x8C, 0x90, 0xA0, 0xB0)):
+        put("choices", "scanned-one-%02d" % n, b"".join(bytes([0, 8, code, how]) for code in (n,)))
+        put("choices", "scanned-each-%02d" % n, bytes([0, 8]) + b"".join(bytes([code, how | 3]) for code in range(4 * (n % 6), 4 * (n % 6) + 6)))
+        put("choices", "scanned-twice-%02d" % n, bytes([0, 8, n, 0, n, how]))
     for n in range(90):
         put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
     for depth in range(4):
@@ -924,7 +930,7 @@ def make_verdict():
 # --- fields: an ELF, an edit, which of the fields, a value (fuzz/target_fields.c) ----------------------------------------------------------
 
 def make_fields():
-    for edit in range(17):
+    for edit in range(18):
         for place in (0, 1, 7):
             put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
                                                                    for base in range(12) for value in (0, 1, 3, 4, 7, 14)))
