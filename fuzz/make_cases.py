@@ -115,14 +115,29 @@ def rows(blob):
             row["rule"], row["label"], VERDICTS.index(row["verdict"]), follows, blob.put(data), blob.put(legal), place, good, ", ".join(given) or "{ 0, 0 }")
 
 
+LISTS = (".nvHRKI", ".nvHRKE", ".nvHRDI", ".nvHRDE", ".nvHRCI", ".nvHRCE")
+LIST_ROOM = 64  # bytes of names of kernels
+
+
 def finished(data):
-    """what nvcc makes of a device link: the code lies in .nv_fatbin"""
-    return bytes(Elf(data).rename("__nv_relfatbin", ".nv_fatbin"))
+    """what nvcc makes of a device link: the code lies in .nv_fatbin, and there are no lists of what host code refers to"""
+    picture = Elf(data).rename("__nv_relfatbin", ".nv_fatbin")
+    for name in LISTS:
+        picture.rename(name, ".other")
+    return bytes(picture)
+
+
+def with_room(data):
+    """the list of kernels is at the end, and long enough for some"""
+    picture = Elf(data)
+    picture.section(".nvHRKE", "offset", len(data))
+    picture.section(".nvHRKE", "size", LIST_ROOM)
+    return bytes(picture) + bytes(LIST_ROOM)
 
 
 def hosts(blob):
     """halves of a program for target_hosts.c, and where the name of the module stands in them"""
-    for word, name, make in (("CALLER", "host-two_a.o", bytes), ("CALLED", "host-two_b.o", bytes), ("FINISHED", "host-two_a.o", finished),
+    for word, name, make in (("CALLER", "host-two_a.o", with_room), ("CALLED", "host-two_b.o", with_room), ("FINISHED", "host-two_a.o", finished),
                              ("WHOLE", "host-plain.o", bytes), ("CALLER_CUBIN", "two_a.sm_75.rdc.cubin", bytes),
                              ("CALLED_CUBIN", "two_b.sm_75.rdc.cubin", bytes), ("PRINTER", "printer.sm_75.rdc.cubin", bytes),
                              ("OTHERS", "host-launch.o", bytes), ("PROGRAM", "plain.sm_75.cubin", bytes),
@@ -131,6 +146,9 @@ def hosts(blob):
         picture = Elf(data)
         module = (picture.sget("__nv_module_id", "offset"), picture.sget("__nv_module_id", "size")) if picture.has("__nv_module_id") else (0, 0)
         yield "HOST(%s, %s, %d, %d)" % (word, blob.put(data), *module)
+        if make is with_room:
+            yield "LIST(%s, %d)" % (word, len(data) - LIST_ROOM)
+            yield from ("LIST_NAME(%s, %d)" % (word, picture.header_at(name)) for name in LISTS)
         if word in ("CALLED_CUBIN", "OBJECT_90"):
             # The toolkit, in .note.nv.cuinfo and in each record CUDA_API_VERSION (metadata.md)
             places = [picture.at_section(".note.nv.cuinfo", 28)] + [at.start() + 4 for at in re.finditer(rb"\x04\x37\x04\0\x82\0\0\0", data)]

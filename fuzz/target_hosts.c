@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which files take part in a link: up to five, each a half of a program as a host object, alone or in an
  * archive beside members that are none, or as a cubin; compared with tests/model/hosts.c. The halves are
- * those of nvcc (corpus/samples) with other modules. Bytes: what is linked how; of each file what it is, its
- * module, its archive; of each member of an archive what it is and how it is called. */
+ * those of nvcc (corpus/samples) with other modules and other lists of what host code launches. Bytes: what is
+ * linked how; of each file what it is, its module, its list, its archive; of each member of an archive what it
+ * is and how it is called. */
 #include <cuvet/linker.h>
+#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@ enum {
     EVENTS = 2 * OBJECTS + 2 * FILES,
     MOST_BYTES = 1 << 15,
     AR_HEADER = 60,
+    MEMBER = 64,
     TEXT = 96
 };
 
@@ -28,9 +31,12 @@ typedef struct hosts_sample {
     uint32_t off, size, module, module_size;
 } hosts_sample;
 
+/* What the build found out of the samples: rows of one kind at a time. */
 #define HOST(name, off, size, module, module_size) name,
 #define TOOLKIT(name, off)
 #define INFO(off)
+#define LIST(name, off)
+#define LIST_NAME(name, off)
 enum {
 #include "hosts.inc"
 };
@@ -42,36 +48,63 @@ static const hosts_sample SAMPLES[] = {
 #undef HOST
 #undef TOOLKIT
 
-/* Where an object says which toolkit made it. */
-typedef struct hosts_toolkit {
+/* Where an object says which toolkit made it, which kernels it launches, and how its lists are called. */
+typedef struct hosts_place {
     unsigned sample;
     uint32_t off;
-} hosts_toolkit;
+} hosts_place;
 
 #define HOST(name, off, size, module, module_size)
 #define TOOLKIT(name, off) { name, off },
-static const hosts_toolkit TOOLKITS[] = {
+static const hosts_place TOOLKITS[] = {
 #include "hosts.inc"
 };
-#undef HOST
 #undef TOOLKIT
-#undef INFO
-
-static const uint32_t SYMTAB_INFOS[] = {
-#define HOST(name, off, size, module, module_size)
+#undef LIST
 #define TOOLKIT(name, off)
-#define INFO(off) off,
+#define LIST(name, off) { name, off },
+static const hosts_place LISTS[] = {
 #include "hosts.inc"
+};
+#undef LIST
+#undef LIST_NAME
+#define LIST(name, off)
+#define LIST_NAME(name, off) { name, off },
+static const hosts_place LIST_NAMES[] = {
+#include "hosts.inc"
+};
+#undef LIST_NAME
 #undef INFO
+#define LIST_NAME(name, off)
+#define INFO(off) off,
+static const uint32_t SYMTAB_INFOS[] = {
+#include "hosts.inc"
+};
 #undef HOST
 #undef TOOLKIT
-};
+#undef LIST
+#undef LIST_NAME
+#undef INFO
 
 /* Samples that are drawn; OBJECT_90 is for another machine. */
 #define FILE_KINDS 9
 
 static const char *const MODULES[] = { "",  "a",   "b",   "c",  "_09AZaz",  "a_b",
                                        "9", "m n", "m.n", "m-", "\xC3\xA4", "(a" };
+
+/* What lists say: names of kernels, and patterns that are some or none. */
+static const char *const LAUNCHED[] = {
+    "_Z6callerPi",  "_Z7printeri", "_Z6caller*", "_Z7*i",        "*",  "*Pi",
+    "_Z6callerPiX", "_Z6callerP",  "_Z*r*i",     "**",           "x*", "_Z6caller*Pi",
+    "_Z7printeri*", "?Z6callerPi", "*er*er*",    "_Z7printeri_*"
+};
+
+/* Of a host object: its module, and what its lists say. */
+typedef struct hosts_said {
+    const char *module;
+    bool lists;
+    const char *launched[2];
+} hosts_said;
 
 typedef struct hosts_file {
     uint8_t bytes[MOST_BYTES];
@@ -110,16 +143,40 @@ static void want(hosts_run *run, const char *kind, unsigned file, const char *me
                    member[0] ? " " : "", member);
 }
 
-/* A half with a module of this name. */
-static void append_sample(hosts_file *file, unsigned sample, const char *module)
+/* Lists are said by each host object that is linked, and that is not of the system. */
+static hosts_said draw_said(hosts_run *run, unsigned sample, const char *module, bool system)
+{
+    hosts_said said = { .module = module, .lists = sample == CALLER || sample == CALLED };
+    uint8_t how = said.lists && (run->flags & CUVET_LINK_HOST_INFO) ? fz_u8(&run->ops) : 0;
+
+    if ((how & 7) == 7 && !system)
+        said.lists = false;
+    else if ((how & 7) != 0)
+        said.launched[0] = LAUNCHED[how >> 3 & 15];
+    if (said.launched[0] && (how & 0x80))
+        said.launched[1] = LAUNCHED[(how ^ how >> 4) & 15];
+    return said;
+}
+
+/* A half with a module of this name, and with these lists. */
+static void append_sample(hosts_file *file, unsigned sample, const hosts_said *said)
 {
     size_t at = file->size;
     char text[32];
 
     append(file, cv_host_halves + SAMPLES[sample].off, SAMPLES[sample].size);
+    for (size_t i = 0; i < CV_COUNT(LIST_NAMES); i++)
+        if (LIST_NAMES[i].sample == sample && !said->lists) /* no name: a section that means nothing */
+            memset(file->bytes + at + LIST_NAMES[i].off, 0, 4);
+    for (size_t i = 0; i < CV_COUNT(LISTS); i++)
+        for (size_t k = 0, in = at + LISTS[i].off; k < 2 && LISTS[i].sample == sample && said->launched[k];
+             k++) {
+            memcpy(file->bytes + in, said->launched[k], strlen(said->launched[k]));
+            in += strlen(said->launched[k]) + 1;
+        }
     if (SAMPLES[sample].module_size == 0 || sample == WHOLE || sample == OTHERS)
         return;
-    (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", module);
+    (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", said->module);
     memset(file->bytes + at + SAMPLES[sample].module, 0, SAMPLES[sample].module_size);
     memcpy(file->bytes + at + SAMPLES[sample].module, text, strlen(text));
 }
@@ -134,7 +191,7 @@ static md_half half_of(unsigned sample)
 }
 
 /* Of a device ELF by itself "system" says nothing (cuvet/linker.h). */
-static void add_object(hosts_run *run, unsigned sample, const char *module)
+static void add_object(hosts_run *run, unsigned sample, const hosts_said *said)
 {
     hosts_file *file = &run->file[run->n_files];
     bool host = sample == CALLER || sample == CALLED || sample == FINISHED || sample == WHOLE;
@@ -144,7 +201,9 @@ static void add_object(hosts_run *run, unsigned sample, const char *module)
         (md_object){ .half = half_of(sample),
                      .host = host,
                      .system = (file->flags & CUVET_ADD_SYSTEM) && (host || file->archive),
-                     .module = host ? module : "" };
+                     .module = host ? said->module : "",
+                     .lists = said->lists,
+                     .launched = { said->launched[0], said->launched[1] } };
 }
 
 /* ---- archives ---- */
@@ -152,7 +211,7 @@ static void add_object(hosts_run *run, unsigned sample, const char *module)
 typedef struct hosts_member {
     enum { OBJECT, README, EMPTY, NVVM, LTOIR, BROKEN, KINDS } what;
     unsigned sample;
-    const char *module;
+    hosts_said said;
     char name[24];
     unsigned form; /* short, in the table, in front of the body */
 } hosts_member;
@@ -177,7 +236,7 @@ static const char *body_of(const hosts_member *member, hosts_file *scratch)
 
     scratch->size = 0;
     if (member->what == OBJECT)
-        append_sample(scratch, member->sample, member->module);
+        append_sample(scratch, member->sample, &member->said);
     else if (member->what == README)
         append(scratch, "Read me first.\n", 15);
     else if (member->what == NVVM || member->what == LTOIR)
@@ -199,7 +258,9 @@ static void draw_member(hosts_run *run, hosts_member *member, unsigned number)
                    : (what & 7) < 3 ? (what & 7) + NVVM
                                     : README;
     member->sample = INSIDE[what % CV_COUNT(INSIDE)];
-    member->module = MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))];
+    member->said = draw_said(run, member->what == OBJECT ? member->sample : (unsigned)PRINTER,
+                             MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))],
+                             (run->file[run->n_files].flags & CUVET_ADD_SYSTEM) != 0);
     member->form = (what >> 3 ^ how >> 4) % 3;
     (void)snprintf(member->name, sizeof(member->name), member->form == 0 ? "m%u" : "a name of its own %u",
                    number);
@@ -247,7 +308,9 @@ static void draw_archive(hosts_run *run, hosts_file *file)
     for (unsigned i = 0; i < count; i++) {
         bool host = member[i].what == OBJECT && SAMPLES[member[i].sample].module_size != 0;
 
-        if (member[i].what > EMPTY || (host && member[i].module[0] && !md_is_module_name(member[i].module))) {
+        const char *module = member[i].said.module;
+
+        if (member[i].what > EMPTY || (host && module[0] && !md_is_module_name(module))) {
             want(run, "refused", number, "");
             run->said[number] = true;
             return;
@@ -258,7 +321,7 @@ static void draw_archive(hosts_run *run, hosts_file *file)
             want(run, "not-an-object", number, member[i].name);
     for (unsigned i = 0; i < count; i++)
         if (member[i].what == OBJECT) {
-            add_object(run, member[i].sample, member[i].module);
+            add_object(run, member[i].sample, &member[i].said);
             /* nvlink passes over a member that is device code itself */
             if (SAMPLES[member[i].sample].module_size == 0)
                 want(run, "findings", number, member[i].name);
@@ -280,6 +343,7 @@ static void draw_file(hosts_run *run)
     unsigned sample = what % FILE_KINDS;
     bool host = SAMPLES[sample].module_size != 0 && sample != WHOLE && sample != OTHERS;
     bool code = !(run->flags & CUVET_LINK_MODULES_ONLY);
+    hosts_said said = { .module = module };
 
     file->flags = what & 0x40 ? CUVET_ADD_SYSTEM : 0;
     file->archive = what >= 0xA0;
@@ -289,7 +353,8 @@ static void draw_file(hosts_run *run)
     } else {
         if (sample == WHOLE)
             file->flags |= CUVET_ADD_OPTIONAL;
-        append_sample(file, sample, module);
+        said = draw_said(run, sample, module, (file->flags & CUVET_ADD_SYSTEM) != 0);
+        append_sample(file, sample, &said);
         if (sample == OTHERS && (how & 1))
             file->flags |= CUVET_ADD_OPTIONAL;
         run->said[run->n_files] = host && (module[0] || sample == FINISHED) && !md_is_module_name(module);
@@ -304,7 +369,7 @@ static void draw_file(hosts_run *run)
         } else if (run->said[run->n_files]) {
             want(run, "refused", run->n_files, "");
         } else if (sample != PROGRAM) {
-            add_object(run, sample, module);
+            add_object(run, sample, &said);
             want(run,
                  sample == FINISHED ? "already-linked"
                  : sample == WHOLE  ? "outside"
@@ -374,6 +439,21 @@ static void tell(const hosts_run *run)
                       run->object[i].not_needed ? ", not needed" : "");
 }
 
+/* Kernels that stay: with lists, those that are launched. */
+static unsigned count_kernels(const hosts_run *run)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < run->n_objects; i++) {
+        const char *kernel = md_kernel_of(run->object[i].half);
+
+        count +=
+            md_takes_part(&run->object[i]) && kernel &&
+            (!(run->flags & CUVET_LINK_HOST_INFO) || md_kernel_stays(run->object, run->n_objects, kernel));
+    }
+    return count;
+}
+
 static void complete(hosts_run *run)
 {
     bool code = !(run->flags & CUVET_LINK_MODULES_ONLY), left = false;
@@ -401,6 +481,9 @@ static void complete(hosts_run *run)
         return;
     FZ_CHECK(cuvet_linker_get_result(run->ctx, run->linker, &made) == CUVET_OK && made.objects == objects,
              "of so many objects");
+    /* What a file without code for this machine says of kernels is not linked, and no sheet says whether it
+     * counts. */
+    FZ_CHECK(!code || run->others || made.kernels == count_kernels(run), "kernels that nobody launches go");
     if (!run->others)
         check_modules(run);
 }
@@ -445,7 +528,7 @@ static void admit(fz_ops *ops)
                 (sample != OBJECT_90 || version >= 120);
 
     FZ_CHECK(file != NULL, "memory");
-    append_sample(file, sample, "");
+    append_sample(file, sample, &(hosts_said){ .module = "" });
     for (size_t i = 0; i < CV_COUNT(TOOLKITS); i++)
         if (TOOLKITS[i].sample == sample) {
             file->bytes[TOOLKITS[i].off] = (uint8_t)version;
@@ -456,6 +539,68 @@ static void admit(fz_ops *ops)
     FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
     FZ_CHECK((cuvet_linker_add(ctx, linker, file->bytes, file->size, "f") == CUVET_OK) == good,
              "objects of toolkits that the linker takes");
+    cuvet_ctx_destroy(ctx);
+    free(file);
+}
+
+/* A half as the member of a fat binary that is the member of an archive: fatbin.md sections 3, 4 and 7.2. */
+static void append_packed(hosts_file *archive, hosts_file *scratch, unsigned sample)
+{
+    const uint8_t *bytes = cv_host_halves + SAMPLES[sample].off;
+    uint8_t head[16 + MEMBER] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, [16] = 2, 0, 1, 1, MEMBER };
+    uint8_t *header = head + 16;
+    int stored;
+
+    scratch->size = 0;
+    append(scratch, head, sizeof(head));
+    stored = LZ4_compress_default((const char *)bytes, (char *)scratch->bytes + scratch->size,
+                                  (int)SAMPLES[sample].size, (int)(sizeof(scratch->bytes) - sizeof(head)));
+    FZ_CHECK(stored > 0, "LZ4 packs a half");
+    memset(scratch->bytes + sizeof(head) + stored, 0, 8);
+    scratch->size += ((size_t)stored + 7) / 8 * 8;
+    header[0x18] = 8;
+    header[0x1A] = 1;
+    header[0x1C] = 75;
+    header[0x28] = 0x11;
+    header[0x29] = 0x20;
+    for (unsigned i = 0; i < 4; i++) {
+        head[8 + i] = (uint8_t)((scratch->size - 16) >> (8 * i));
+        header[0x08 + i] = (uint8_t)((scratch->size - sizeof(head)) >> (8 * i));
+        header[0x10 + i] = (uint8_t)((unsigned)stored >> (8 * i));
+        header[0x38 + i] = (uint8_t)(SAMPLES[sample].size >> (8 * i));
+    }
+    memcpy(scratch->bytes, head, sizeof(head));
+    append_member(archive, "m/", "", scratch->bytes, scratch->size);
+}
+
+/* What the members of an archive are unpacked to is paid by the archive: "one budget for the outermost file"
+ * (CV-LIMIT-020). It suffices, or is one byte less. */
+static void pay(fz_ops *ops)
+{
+    static const unsigned HALVES[] = { CALLED_CUBIN, PRINTER, CALLER_CUBIN };
+    uint8_t how = fz_u8(ops);
+    unsigned count = 1 + how % CV_COUNT(HALVES);
+    cuvet_linker_options options = { .size = sizeof(options), .target = { .sm = 75 } };
+    cuvet_limits lim = { .size = sizeof(lim) };
+    cuvet_ctx_options with = { sizeof(with), NULL, &lim, NULL, NULL };
+    hosts_file *file = calloc(2, sizeof(*file));
+    cuvet_ctx *ctx = NULL;
+    cuvet_linker linker;
+    bool less = (how & 0x80) != 0;
+
+    FZ_CHECK(file != NULL && cuvet_limits_preset("strict", &lim) == CUVET_OK, "memory and limits");
+    append(file, "!<arch>\n", 8);
+    lim.budget = lim.budget_ratio = 0;
+    for (unsigned i = 0; i < count; i++) {
+        append_packed(file, &file[1], HALVES[i]);
+        lim.budget += SAMPLES[HALVES[i]].size;
+    }
+    lim.budget -= less;
+    FZ_CHECK(cuvet_ctx_create(&with, &ctx) == CUVET_OK, "a context");
+    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
+    FZ_CHECK(cuvet_linker_add_memory(ctx, linker, file->bytes, file->size, "0", NULL) ==
+                 (less ? CUVET_E_LIMIT : CUVET_OK),
+             "an archive pays for all of its members");
     cuvet_ctx_destroy(ctx);
     free(file);
 }
@@ -476,7 +621,9 @@ CV_FUZZ_TARGET(hosts)
     how = fz_u8(&run->ops);
     if (how >= 0xF0)
         admit(&run->ops);
-    run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : 0;
+    else if (how >= 0xE0)
+        pay(&run->ops);
+    run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : how & 4 ? CUVET_LINK_HOST_INFO : 0;
     while (run->n_files < FILES && fz_ops_left(&run->ops))
         draw_file(run);
     FZ_CHECK(cuvet_limits_preset("strict", &lim) == CUVET_OK, "limits");
