@@ -944,7 +944,8 @@ def make_fields():
 def make_golden():
     tar = tarfile.open(fileobj=io.BytesIO(edit.unzstd(sample("golden.tar.zst", "link"))))
     for name, inputs in (("weak-partial", ("c9f6adf8859d", "b0ef46b11338")), ("texture-low", ("5a02f1dcc232",)),
-                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6"))):
+                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6")),
+                         ("addends-in-data", ("c2157dae2047", "47b6407d63e1"))):
         put("link", name, b"".join(tar.extractfile(i + ".cubin").read() for i in inputs))
 
 
