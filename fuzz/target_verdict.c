@@ -23,8 +23,8 @@ FZ_CARRY(cv_fuzz_cases, CV_FUZZ_CASES);
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };
 /* Asked of the limits: nothing; the ratio of the member, so deep, what is unpacked in all, each with one less;
- * little memory. */
-enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, ASKS };
+ * little memory; no work at all. */
+enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, NO_WORK, ASKS };
 
 typedef struct verdict_limit {
     size_t field; /* of cuvet_limits; 0: none */
@@ -243,6 +243,10 @@ static const char *set_limits(cuvet_limits *lim, const verdict_case *one, const 
         memcpy((uint8_t *)lim + one->limit[i].field, &one->limit[i].value, sizeof(uint64_t));
     if (way->asks == MEMORY)
         lim->live = 16 * CV_KIB;
+    if (way->asks == NO_WORK && one->limit[0].field == 0) {
+        lim->effort = 0;
+        return "CV-LIMIT-021";
+    }
     if ((way->asks == BUDGET || way->asks == BUDGET_LESS) && way->legal && one->good && way->before == 0 &&
         way->costs > 0) {
         lim->budget = way->costs - (way->asks == BUDGET_LESS);
@@ -281,6 +285,8 @@ static void check(const verdict_case *one, const verdict_way *way, const fz_scan
     tell(one, way, scan);
     if (way->asks == MEMORY) /* where that was enough is not known */
         return;
+    if (limit && way->asks == NO_WORK && scan->n_items == 0) /* there is nothing that work is for */
+        return;
     if (limit) {
         FZ_CHECK(scan->n_wanted && scan->sum.verdict >= CUVET_V_LIMIT,
                  "what is above a limit is said to be so");
@@ -294,6 +300,14 @@ static void check(const verdict_case *one, const verdict_way *way, const fz_scan
              "a good file is clean");
 }
 
+/* "What follows was not examined" (CV-LIMIT-021): where no work may be done, that is all. */
+static void on_item(void *user, const cuvet_item *item)
+{
+    const bool *no_work = user;
+
+    FZ_CHECK(!*no_work || !(item->flags & CUVET_ITEM_EXAMINED), "nothing is examined without work");
+}
+
 static void judge(size_t number, const verdict_way *way, const fz_input *in)
 {
     const verdict_case *one = &CASES[number];
@@ -301,7 +315,12 @@ static void judge(size_t number, const verdict_way *way, const fz_input *in)
     cuvet_limits lim;
     fz_alloc alloc = { 0 };
     const char *limit = set_limits(&lim, one, way);
-    fz_scan scan = { .in = in, .depth = CUVET_DEPTH_FULL, .jobs = way->reading & 1 ? 2 : 1 };
+    bool no_work = lim.effort == 0;
+    fz_scan scan = { .in = in,
+                     .depth = CUVET_DEPTH_FULL,
+                     .jobs = way->reading & 1 ? 2 : 1,
+                     .each = on_item,
+                     .user = &no_work };
 
     scan.ahead = scan.jobs == 1 && (way->reading & 2) && lim.live >= CV_MIB;
     scan.claims = scan.jobs == 1 && (way->reading & 4); /* claims are told by one job alone */

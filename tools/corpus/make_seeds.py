@@ -921,7 +921,8 @@ def make_verdict():
             ("ratio-zstd", 3, 0, 4, 1, 4), ("over-ratio-lz4", 2, 0, 0, 2, 4), ("over-ratio-zstd", 3, 0, 4, 2, 4), ("nested", 1, 0, 4, 3, 1),
             ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3),
             ("budget-lz4", 2, 0, 0, 6, 8), ("budget-zstd", 3, 0, 4, 6, 8), ("budget-stored", 1, 0, 1, 6, 8),
-            ("over-budget-lz4", 2, 0, 4, 7, 8), ("over-budget-zstd", 3, 0, 2, 7, 8), ("over-budget-stored", 1, 0, 0, 7, 8))
+            ("over-budget-lz4", 2, 0, 4, 7, 8), ("over-budget-zstd", 3, 0, 2, 7, 8), ("over-budget-stored", 1, 0, 0, 7, 8),
+            ("no-work", 0, 1, 0, 8, 4), ("no-work-jobs", 1, 2, 1, 8, 8), ("no-work-ahead", 3, 0, 2, 8, 8))
     for name, pack, before, reading, asks, every in ways:
         for legal in (1,) if "budget" in name else (0, 1):
             for first in range(0, count, at_once * every * (1 + legal)):
