@@ -23,14 +23,18 @@ MOST = 80 << 10  # bytes of a file
 VERDICTS = ("clean", "unsupported", "suspicious", "malformed", "limit", "error")
 MACHINE_CUDA = 190
 
-# (rule, how labels begin): about where an ELF ends, and a member says itself how long its content is and fills it up.
-ALONE = (("CV-ELF-031", ""), ("CV-ELF-001", "truncated-63"))
-# About how a file begins: behind a container, what begins with another magic or lies at another place is none.
-FIRST = (("CV-FATBIN-003", "container-version"), ("CV-FATBIN-004", "container-header-24"), ("CV-FATBIN-005", "container-misaligned"),
-         ("CV-FATBIN-046", "gap-aligned"))
-# About the end of a file, and about what has a container in it.
-OUTSIDE = (("CV-FATBIN-001", "container-truncated"), ("CV-FATBIN-049", ""))
-
+# Cases that are something else where they lie in other files: (rule, how labels begin), and the sheet that says so.
+# Where an ELF ends: of a member that is stored as it is nobody knows, its bytes "padded to 8" (fatbin.md 7.1); a compressed one "is exactly the
+# ELF", which is a rule of its own (CV-AGREE-009).
+ALONE = (("CV-ELF-031", ""), ("CV-FATBIN-046", "gap-aligned"))  # ... and a gap below 256 stands before a multiple of 256 of the file.
+# The same padding makes a header whole of which one byte is missing, or four (fatbin.md 7.1): in members only where they are compressed.
+PADDED = (("CV-ELF-001", "truncated-63"), ("CV-FATBIN-001", "container-truncated"))
+# A container is known by its eight bytes 50 ed 55 ba 01 00 10 00 (fatbin.md 9), but where one has to be: at the beginning of a file or a member.
+# Behind others what has another version or size of a header is no container, but bytes that belong to none (CV-FATBIN-046).
+FIRST = (("CV-FATBIN-003", "container-version"), ("CV-FATBIN-004", "container-header-24"))
+# "A container inside a member" (CV-FATBIN-049): in a member its legal neighbour is one as well.
+OUTSIDE = (("CV-FATBIN-049", ""),)
+BEHIND, INSIDE, PACKED = 1, 2, 4  # behind other fat binaries; in members; there only compressed
 
 def table(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as h:
@@ -103,16 +107,17 @@ def rows(blob):
         data, legal = read(row["file"]), read(row["legal"])
         if max(len(data), len(legal)) > MOST:
             continue
-        follows, place = 0, "0, 0"
+        ways, place = 0, "0, 0"
         if is_device_elf(legal) and not is_one(row, ALONE):
             place = blob.put(header(legal))
-        elif row["file"].endswith(".fatbin"):
-            follows = 0 if is_one(row, FIRST) else 1 if is_one(row, OUTSIDE) else 3
+        elif row["file"].endswith(".fatbin") and not is_one(row, ALONE):
+            ways = INSIDE if is_one(row, FIRST) else BEHIND if is_one(row, OUTSIDE) else BEHIND | INSIDE
+        ways |= PACKED if is_one(row, PADDED) else 0
         # There is nothing that is wrong with an ELF of 32 bits, and nobody supports it.
         good = row["legal_options"] == "-" and legal[:5] != b"\x7fELF\1"
         given = limits(row["options"])
         yield 'CASE("%s", "%s", %d, %d, %s, %s, %s, %d, { %s })' % (
-            row["rule"], row["label"], VERDICTS.index(row["verdict"]), follows, blob.put(data), blob.put(legal), place, good, ", ".join(given) or "{ 0, 0 }")
+            row["rule"], row["label"], VERDICTS.index(row["verdict"]), ways, blob.put(data), blob.put(legal), place, good, ", ".join(given) or "{ 0, 0 }")
 
 
 LISTS = (".nvHRKI", ".nvHRKE", ".nvHRDI", ".nvHRDE", ".nvHRCI", ".nvHRCE")

@@ -26,6 +26,9 @@ enum { ALONE, STORED, LZ4, ZSTD };
  * little memory; no work at all. */
 enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, NO_WORK, ASKS };
 
+/* It may stand behind others; as the content of a member; there only compressed (make_cases.py says why). */
+enum { BEHIND = 1, INSIDE = 2, PACKED = 4 };
+
 typedef struct verdict_limit {
     size_t field; /* of cuvet_limits; 0: none */
     uint64_t value;
@@ -34,19 +37,15 @@ typedef struct verdict_limit {
 typedef struct verdict_case {
     const char *rule, *label;
     cuvet_verdict verdict;
-    unsigned follows; /* a fat binary; 1: it may stand behind others, 2: in a member */
+    unsigned ways; /* of a fat binary, and of a device ELF whether it may be stored as it is */
     uint32_t file, size, legal, legal_size, member, member_size;
     bool good; /* the neighbour, without limits of its own */
     verdict_limit limit[LIMITS];
 } verdict_case;
 
-#define CASE(rule, label, verdict, follows, file, size, legal, legal_size, member, member_size, good, ...)   \
-    {                                                                                                        \
-        rule,        label,      (cuvet_verdict)(verdict),                                                   \
-        follows,     file,       size,                                                                       \
-        legal,       legal_size, member,                                                                     \
-        member_size, good,       __VA_ARGS__                                                                 \
-    },
+#define CASE(rule, label, verdict, ways, file, size, legal, legal_size, member, member_size, good, ...)      \
+    { rule, label,      (cuvet_verdict)(verdict), ways, file, size, legal, legal_size, member, member_size,  \
+      good, __VA_ARGS__ },
 static const verdict_case CASES[] = {
 #include "cases.inc"
 };
@@ -165,8 +164,8 @@ static void put_before(verdict_file *file, size_t number, const verdict_way *way
     for (unsigned i = 0, left = way->before; left > 0 && i < CV_COUNT(CASES); i++) {
         const verdict_case *other = &CASES[(number + 1 + i) % CV_COUNT(CASES)];
 
-        if (!other->follows || !other->good || other->legal_size > MOST_FILE / 8 || other->legal_size % 8 ||
-            get(cv_fuzz_cases + other->legal, 4) != 0xBA55ED50)
+        if (!(other->ways & BEHIND) || !other->good || other->legal_size > MOST_FILE / 8 ||
+            other->legal_size % 8 || get(cv_fuzz_cases + other->legal, 4) != 0xBA55ED50)
             continue;
         append(file, cv_fuzz_cases + other->legal, other->legal_size);
         left--;
@@ -205,14 +204,16 @@ static void make(verdict_file *file, size_t number, verdict_way *way)
     file->size = 0;
     way->depth = 0;
     way->costs = 0;
-    if (one->limit[0].field || (way->pack == ALONE && !one->follows))
+    if (one->limit[0].field || (way->pack == STORED && (one->ways & PACKED)))
         way->pack = ALONE; /* limits are about this very file */
-    else if (one->follows || one->member_size)
+    if (!one->limit[0].field && (way->pack == ALONE ? one->ways & BEHIND : one->ways | one->member_size))
         put_before(file, number, way);
+    else
+        way->before = 0;
     if (one->member_size && way->pack != ALONE) {
         way->costs = way->pack == STORED ? 0 : size;
         wrap(file, &header, bytes, size, way);
-    } else if ((one->follows & 2) && way->pack != ALONE && size <= MOST_FILE / 8) {
+    } else if ((one->ways & INSIDE) && way->pack != ALONE && size <= MOST_FILE / 8) {
         way->depth = 1 + way->level;
         way->costs = way->legal && is_one_fatbin(bytes, size) ? unpacked_of(bytes, size) : 0;
         nest(file, bytes, size, way);
