@@ -273,7 +273,8 @@ static bool section_owner(fields_elf *elf, fields_choice how)
     return section != 0;
 }
 
-/* Code is whole instructions. */
+/* "every instruction has 16 bytes [...]; nothing else is in a code section" (machine-code.md section 1). Compilers
+ * pad it to 128 (device-elf.md), but not those of CUDA 12.4 (CV-ELF-058): whole instructions are what is left. */
 static bool code_size(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_code, how.which);
