@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is chosen of a fat binary: a file that the input puts together of code for many machines, in one or
  * more containers, now and then inside of members, selected for any target. Which member it is says
- * tests/model/select.c, which is the sheet; what is given out is that code, unless it is broken or no object
- * for a linker. Limits that just suffice change nothing, one less is said. Or it is scanned, with headers that
- * say something else than their code does (fatbin.md sections 4 and 6), and containers that begin in the last
- * bytes of code. Bytes: target, what is asked of the limits, depth; two for each member. */
+ * tests/model/select.c, which is the sheet; what is given out is that code, unless it is broken or no
+ * object for a linker. Limits that just suffice change nothing, one less is said. Or it is scanned, with
+ * headers that say something else than their code does (fatbin.md sections 4 and 6), and containers that
+ * begin in the last bytes of code. Bytes: target, what is asked of the limits, depth; two for each member. */
 #include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,8 +250,7 @@ typedef struct choices_said {
     unsigned count;
 } choices_said;
 
-/* The code, in which a container begins up to three bytes in front of the end of the last function: no byte of
- * it is part of an instruction of its own. */
+/* The code; 'inside' bytes of a container's first word may be the last ones of a function. */
 static size_t unpacked(const choices_code *code, unsigned inside, uint8_t *out)
 {
     static const uint8_t HEAD[CONTAINER] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, CONTAINER };

@@ -273,8 +273,9 @@ static bool section_owner(fields_elf *elf, fields_choice how)
     return section != 0;
 }
 
-/* "every instruction has 16 bytes [...]; nothing else is in a code section" (machine-code.md section 1). Compilers
- * pad it to 128 (device-elf.md), but not those of CUDA 12.4 (CV-ELF-058): whole instructions are what is left. */
+/* "every instruction has 16 bytes [...]; nothing else is in a code section" (machine-code.md section 1).
+ * Compilers pad it to 128 (device-elf.md), but not those of CUDA 12.4 (CV-ELF-058): whole instructions are
+ * what is left. */
 static bool code_size(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_code, how.which);
@@ -384,7 +385,8 @@ static bool old_code_size(fields_elf *elf, fields_choice how)
     return true;
 }
 
-/* "A device ELF ends with its last table or section" (CV-ELF-031), also one of whose sections lies nowhere. */
+/* "A device ELF ends with its last table or section" (CV-ELF-031), also one of whose sections lies
+ * nowhere. */
 static bool tail_of_broken(fields_elf *elf, fields_choice how)
 {
     unsigned section = choose(elf, is_code, how.which);

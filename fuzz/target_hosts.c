@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which files take part in a link: up to five, each a half of a program as a host object, alone or in an
  * archive beside members that are none, or as a cubin; compared with tests/model/hosts.c. The halves are
- * those of nvcc (corpus/samples) with other modules and other lists of what host code launches. Bytes: what is
- * linked how; of each file what it is, its module, its list, its archive; of each member of an archive what it
- * is and how it is called. */
+ * those of nvcc (corpus/samples) with other modules and other lists of what host code launches. Bytes:
+ * what is linked how; of each file what it is, its module, its list, its archive; of each member of an
+ * archive what it is and how it is called. */
 #include <cuvet/linker.h>
 #include <lz4.h>
 #include <stdio.h>
@@ -402,8 +402,8 @@ static char file_of(const char *text)
     return strchr(text, ' ')[1];
 }
 
-/* Files are told as they are added, and last who does not take part. In which order the pieces of one file are
- * told, cuvet/linker.h does not say: by their texts, here. */
+/* Files are told as they are added, and last who does not take part. In which order the pieces of one file
+ * are told, cuvet/linker.h does not say: by their texts, here. */
 static void sort_events(char (*text)[TEXT], unsigned count, unsigned added)
 {
     char other[TEXT];

@@ -22,8 +22,8 @@ FZ_CARRY(cv_fuzz_cases, CV_FUZZ_CASES);
 
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };
-/* Asked of the limits: nothing; the ratio of the member, so deep, what is unpacked in all, each with one less;
- * little memory; no work at all. */
+/* Asked of the limits: nothing; the ratio of the member, so deep, what is unpacked in all, each with one
+ * less; little memory; no work at all. */
 enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, NO_WORK, ASKS };
 
 /* It may stand behind others; as the content of a member; there only compressed (make_cases.py says why). */
