@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c, and
+"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, halves of a program for target_hosts.c and target_admits.c,
 good device ELFs for target_fields.c, files with containers for target_places.c, code for
 many machines for target_choices.c.
 
@@ -141,7 +141,7 @@ def with_room(data):
 
 
 def hosts(blob):
-    """halves of a program for target_hosts.c, and where the name of the module stands in them"""
+    """halves of a program for target_hosts.c and target_admits.c, and where the name of the module stands in them"""
     for word, name, make in (("CALLER", "host-two_a.o", with_room), ("CALLED", "host-two_b.o", with_room), ("FINISHED", "host-two_a.o", finished),
                              ("WHOLE", "host-plain.o", bytes), ("CALLER_CUBIN", "two_a.sm_75.rdc.cubin", bytes),
                              ("CALLED_CUBIN", "two_b.sm_75.rdc.cubin", bytes), ("PRINTER", "printer.sm_75.rdc.cubin", bytes),

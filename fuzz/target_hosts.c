@@ -5,7 +5,6 @@
  * what is linked how; of each file what it is, its module, its list, its archive; of each member of an
  * archive what it is and how it is called. */
 #include <cuvet/linker.h>
-#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,6 @@ enum {
     EVENTS = 2 * OBJECTS + 2 * FILES,
     MOST_BYTES = 1 << 15,
     AR_HEADER = 60,
-    MEMBER = 64,
     TEXT = 96
 };
 
@@ -32,9 +30,9 @@ typedef struct hosts_sample {
 } hosts_sample;
 
 /* What the build found out of the samples: rows of one kind at a time. */
-#define HOST(name, off, size, module, module_size) name,
 #define TOOLKIT(name, off)
 #define INFO(off)
+#define HOST(name, off, size, module, module_size) name,
 #define LIST(name, off)
 #define LIST_NAME(name, off)
 enum {
@@ -46,22 +44,15 @@ static const hosts_sample SAMPLES[] = {
 #include "hosts.inc"
 };
 #undef HOST
-#undef TOOLKIT
+#undef LIST
 
-/* Where an object says which toolkit made it, which kernels it launches, and how its lists are called. */
+/* Where an object says which kernels it launches, and how its lists are called. */
 typedef struct hosts_place {
     unsigned sample;
     uint32_t off;
 } hosts_place;
 
 #define HOST(name, off, size, module, module_size)
-#define TOOLKIT(name, off) { name, off },
-static const hosts_place TOOLKITS[] = {
-#include "hosts.inc"
-};
-#undef TOOLKIT
-#undef LIST
-#define TOOLKIT(name, off)
 #define LIST(name, off) { name, off },
 static const hosts_place LISTS[] = {
 #include "hosts.inc"
@@ -73,18 +64,6 @@ static const hosts_place LISTS[] = {
 static const hosts_place LIST_NAMES[] = {
 #include "hosts.inc"
 };
-#undef LIST_NAME
-#undef INFO
-#define LIST_NAME(name, off)
-#define INFO(off) off,
-static const uint32_t SYMTAB_INFOS[] = {
-#include "hosts.inc"
-};
-#undef HOST
-#undef TOOLKIT
-#undef LIST
-#undef LIST_NAME
-#undef INFO
 
 /* Samples that are drawn; OBJECT_90 is for another machine. */
 #define FILE_KINDS 9
@@ -539,103 +518,6 @@ static void add_all(hosts_run *run, bool few)
     complete(run);
 }
 
-/* An object of some toolkit, for a linker that takes code of some: linking.md, "newer than toolkit", and for
- * sm_90 "must be recompiled with toolkit >= Cuda 12.0". */
-static void admit(fz_ops *ops)
-{
-    static const uint32_t VERSIONS[] = { 119, 120, 121, 130, 131, 140, 118, 999 },
-                          WANTED[] = { 0, 130, 129, 131, 120 };
-    uint8_t what = fz_u8(ops), how = fz_u8(ops);
-    unsigned sample = what & 1 ? OBJECT_90 : CALLED_CUBIN;
-    uint32_t version = VERSIONS[what >> 1 & 7];
-    cuvet_linker_options options = { .size = sizeof(options),
-                                     .target = { .sm = sample == OBJECT_90 ? 90 : 75 },
-                                     .toolkit = WANTED[how % CV_COUNT(WANTED)] };
-    hosts_file *file = calloc(1, sizeof(*file));
-    cuvet_ctx *ctx = NULL;
-    cuvet_linker linker;
-    bool habit = (how & 0xC0) == 0xC0; /* one local symbol less than there are, which no producer says */
-    bool good = !habit && version <= (options.toolkit ? options.toolkit : 130) &&
-                (sample != OBJECT_90 || version >= 120);
-
-    FZ_CHECK(file != NULL, "memory");
-    append_sample(file, sample, &(hosts_said){ .module = "" });
-    for (size_t i = 0; i < CV_COUNT(TOOLKITS); i++)
-        if (TOOLKITS[i].sample == sample) {
-            file->bytes[TOOLKITS[i].off] = (uint8_t)version;
-            file->bytes[TOOLKITS[i].off + 1] = (uint8_t)(version >> 8);
-        }
-    file->bytes[SYMTAB_INFOS[sample == OBJECT_90]] -= habit;
-    FZ_CHECK(cuvet_ctx_create(NULL, &ctx) == CUVET_OK, "a context");
-    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
-    FZ_CHECK((cuvet_linker_add(ctx, linker, file->bytes, file->size, "f") == CUVET_OK) == good,
-             "objects of toolkits that the linker takes");
-    cuvet_ctx_destroy(ctx);
-    free(file);
-}
-
-/* A half as the member of a fat binary that is the member of an archive: fatbin.md sections 3, 4 and 7.2. */
-static void append_packed(hosts_file *archive, hosts_file *scratch, unsigned sample)
-{
-    const uint8_t *bytes = cv_host_halves + SAMPLES[sample].off;
-    uint8_t head[16 + MEMBER] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, [16] = 2, 0, 1, 1, MEMBER };
-    uint8_t *header = head + 16;
-    int stored;
-
-    scratch->size = 0;
-    append(scratch, head, sizeof(head));
-    stored = LZ4_compress_default((const char *)bytes, (char *)scratch->bytes + scratch->size,
-                                  (int)SAMPLES[sample].size, (int)(sizeof(scratch->bytes) - sizeof(head)));
-    FZ_CHECK(stored > 0, "LZ4 packs a half");
-    memset(scratch->bytes + sizeof(head) + stored, 0, 8);
-    scratch->size += ((size_t)stored + 7) / 8 * 8;
-    header[0x18] = 8;
-    header[0x1A] = 1;
-    header[0x1C] = 75;
-    header[0x28] = 0x11;
-    header[0x29] = 0x20;
-    for (unsigned i = 0; i < 4; i++) {
-        head[8 + i] = (uint8_t)((scratch->size - 16) >> (8 * i));
-        header[0x08 + i] = (uint8_t)((scratch->size - sizeof(head)) >> (8 * i));
-        header[0x10 + i] = (uint8_t)((unsigned)stored >> (8 * i));
-        header[0x38 + i] = (uint8_t)(SAMPLES[sample].size >> (8 * i));
-    }
-    memcpy(scratch->bytes, head, sizeof(head));
-    append_member(archive, "m/", "", scratch->bytes, scratch->size);
-}
-
-/* What the members of an archive are unpacked to is paid by the archive: "one budget for the outermost file"
- * (CV-LIMIT-020). It suffices, or is one byte less. */
-static void pay(fz_ops *ops)
-{
-    static const unsigned HALVES[] = { CALLED_CUBIN, PRINTER, CALLER_CUBIN };
-    uint8_t how = fz_u8(ops);
-    unsigned count = 1 + how % CV_COUNT(HALVES);
-    cuvet_linker_options options = { .size = sizeof(options), .target = { .sm = 75 } };
-    cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_ctx_options with = { sizeof(with), NULL, &lim, NULL, NULL };
-    hosts_file *file = calloc(2, sizeof(*file));
-    cuvet_ctx *ctx = NULL;
-    cuvet_linker linker;
-    bool less = (how & 0x80) != 0;
-
-    FZ_CHECK(file != NULL && cuvet_limits_preset("strict", &lim) == CUVET_OK, "memory and limits");
-    append(file, "!<arch>\n", 8);
-    lim.budget = lim.budget_ratio = 0;
-    for (unsigned i = 0; i < count; i++) {
-        append_packed(file, &file[1], HALVES[i]);
-        lim.budget += SAMPLES[HALVES[i]].size;
-    }
-    lim.budget -= less;
-    FZ_CHECK(cuvet_ctx_create(&with, &ctx) == CUVET_OK, "a context");
-    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
-    FZ_CHECK(cuvet_linker_add_memory(ctx, linker, file->bytes, file->size, "0", NULL) ==
-                 (less ? CUVET_E_LIMIT : CUVET_OK),
-             "an archive pays for all of its members");
-    cuvet_ctx_destroy(ctx);
-    free(file);
-}
-
 CV_FUZZ_TARGET(hosts)
 {
     hosts_run *run = calloc(1, sizeof(*run));
@@ -650,10 +532,6 @@ CV_FUZZ_TARGET(hosts)
     FZ_CHECK(run != NULL, "memory");
     run->ops = (fz_ops){ .bytes = data, .size = size };
     how = fz_u8(&run->ops);
-    if (how >= 0xF0)
-        admit(&run->ops);
-    else if (how >= 0xE0)
-        pay(&run->ops);
     run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : how & 4 ? CUVET_LINK_HOST_INFO : 0;
     while (run->n_files < FILES && fz_ops_left(&run->ops))
         draw_file(run);

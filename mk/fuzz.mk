@@ -64,13 +64,13 @@ $(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIF
 	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
 	@touch $@
 # Whose inputs choose among them.
-FUZZ_CASES   := choices fields hosts places verdict
+FUZZ_CASES   := admits choices fields hosts places verdict
 $(FUZZ_CASES:%=$(BUILD)/obj/fuzz/target_%.o): $(CASES_GEN)/.made
 $(BUILD)/obj/fuzz/target_choices.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CHOICES="$(CASES_GEN)/choices.bin"'
 $(BUILD)/obj/fuzz/target_places.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_PLACES="$(CASES_GEN)/places.bin"'
 $(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'
 $(BUILD)/obj/fuzz/target_verdict.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CASES="$(CASES_GEN)/cases.bin"'
-$(BUILD)/obj/fuzz/target_hosts.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
+$(foreach t,admits hosts,$(BUILD)/obj/fuzz/target_$(t).o): FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
 
 # Targets that test what stands beside the library.
 FUZZ_LIBS_image = $(shell $(PKG_CONFIG) --libs jansson)
