@@ -32,7 +32,7 @@ bool md_takes_part(const md_object *object);
 const char *md_kernel_of(md_half half);
 /* "kernels that no list names are dead code": of the objects that take part. */
 bool md_kernel_stays(const md_object *object, unsigned count, const char *kernel);
-/* Is each name defined once, and everything that code which stays calls? */
+/* Is each name defined once, and everything that is referred to defined? */
 bool md_can_be_linked(const md_object *object, unsigned count);
 /* "would be more than an identifier in that program" */
 bool md_is_module_name(const char *name);

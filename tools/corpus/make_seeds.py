@@ -883,6 +883,7 @@ def make_programs():
     for n in range(40):
         put("hosts", "listed-%02d" % n, bytes([4, n % 2, 0, n << 3 & 0x78 | (1 if n < 32 else n & 7 | 0x80), 1 - n % 2 if n % 5 else 6, 1, n * 9 & 0xF8]) + drawn(n, n // 8))
         put("admits", "toolkit-%02d" % n, bytes([0, n & 15, n >> 3 | (0xC0 if n >= 36 else 0)]))
+    put("hosts", "dead-caller-alone", bytes([4, 0, 0, 0x31]))
     for n in range(6):
         put("admits", "paid-%d" % n, bytes([1, n % 3 | n // 3 << 7]))
     for n in range(120):
