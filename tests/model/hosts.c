@@ -97,7 +97,7 @@ bool md_can_be_linked(const md_object *object, unsigned count)
         if (md_takes_part(&object[i]))
             half[object[i].half]++;
     return half[MD_CALLER] <= 1 && half[MD_CALLED] <= 1 && half[MD_PRINTER] <= 1 &&
-           (half[MD_CALLED] || !half[MD_CALLER] || !md_kernel_stays(object, count, md_kernel_of(MD_CALLER)));
+           (half[MD_CALLED] || !half[MD_CALLER]);
 }
 
 bool md_is_module_name(const char *name)
