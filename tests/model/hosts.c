@@ -91,8 +91,8 @@ bool md_can_be_linked(const md_object *object, unsigned count)
 {
     unsigned half[3] = { 0 };
 
-    /* The caller names a variable of the other half as well. "Variables are never removed, referenced or not":
-     * one that is missing is an error although only dead code refers to it. */
+    /* The caller names a variable of the other half as well. "Variables are never removed, referenced or
+     * not": one that is missing is an error although only dead code refers to it. */
     for (unsigned i = 0; i < count; i++)
         if (md_takes_part(&object[i]))
             half[object[i].half]++;
