@@ -180,6 +180,9 @@ int fz_twice(const uint8_t *data, size_t size, uint64_t base, fz_fn *fn)
         cv_ctx_unit(&fuzz.ctx, in.len);
         fn(&fuzz);
         cv_islands_drop();
+        /* There are tables that can be made to have millions of them. */
+        FZ_CHECK(cv_ctx_work(&fuzz.ctx) == 0 || cv_ctx_spent(&fuzz.ctx) >= fz_reported(&fuzz),
+                 "each finding costs work");
         FZ_CHECK(fuzz.ctx.mem.live == 0, "nothing stays allocated");
         FZ_CHECK(fuzz.ctx.path.n == 0, "the path is empty again");
         hash[pass] = fz_mix(fuzz.hash, fuzz.ctx.verdict);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, and halves of a program for target_hosts.c, and
+"""The files of corpus/hostile with what has to be said of each, for fuzz/target_verdict.c, halves of a program for target_hosts.c and target_admits.c,
 good device ELFs for target_fields.c, files with containers for target_places.c, code for
 many machines for target_choices.c.
 
@@ -23,14 +23,18 @@ MOST = 80 << 10  # bytes of a file
 VERDICTS = ("clean", "unsupported", "suspicious", "malformed", "limit", "error")
 MACHINE_CUDA = 190
 
-# (rule, how labels begin): about where an ELF ends, and a member says itself how long its content is and fills it up.
-ALONE = (("CV-ELF-031", ""), ("CV-ELF-001", "truncated-63"))
-# About how a file begins: behind a container, what begins with another magic or lies at another place is none.
-FIRST = (("CV-FATBIN-003", "container-version"), ("CV-FATBIN-004", "container-header-24"), ("CV-FATBIN-005", "container-misaligned"),
-         ("CV-FATBIN-046", "gap-aligned"))
-# About the end of a file, and about what has a container in it.
-OUTSIDE = (("CV-FATBIN-001", "container-truncated"), ("CV-FATBIN-049", ""))
-
+# Cases that are something else where they lie in other files: (rule, how labels begin), and the sheet that says so.
+# Where an ELF ends: of a member that is stored as it is nobody knows, its bytes "padded to 8" (fatbin.md 7.1); a compressed one "is exactly the
+# ELF", which is a rule of its own (CV-AGREE-009).
+ALONE = (("CV-ELF-031", ""), ("CV-FATBIN-046", "gap-aligned"))  # ... and a gap below 256 stands before a multiple of 256 of the file.
+# The same padding makes a header whole of which one byte is missing, or four (fatbin.md 7.1): in members only where they are compressed.
+PADDED = (("CV-ELF-001", "truncated-63"), ("CV-FATBIN-001", "container-truncated"))
+# A container is known by its eight bytes 50 ed 55 ba 01 00 10 00 (fatbin.md 9), but where one has to be: at the beginning of a file or a member.
+# Behind others what has another version or size of a header is no container, but bytes that belong to none (CV-FATBIN-046).
+FIRST = (("CV-FATBIN-003", "container-version"), ("CV-FATBIN-004", "container-header-24"))
+# "A container inside a member" (CV-FATBIN-049): in a member its legal neighbour is one as well.
+OUTSIDE = (("CV-FATBIN-049", ""),)
+BEHIND, INSIDE, PACKED = 1, 2, 4  # behind other fat binaries; in members; there only compressed
 
 def table(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as h:
@@ -103,26 +107,42 @@ def rows(blob):
         data, legal = read(row["file"]), read(row["legal"])
         if max(len(data), len(legal)) > MOST:
             continue
-        follows, place = 0, "0, 0"
+        ways, place = 0, "0, 0"
         if is_device_elf(legal) and not is_one(row, ALONE):
             place = blob.put(header(legal))
-        elif row["file"].endswith(".fatbin"):
-            follows = 0 if is_one(row, FIRST) else 1 if is_one(row, OUTSIDE) else 3
+        elif row["file"].endswith(".fatbin") and not is_one(row, ALONE):
+            ways = INSIDE if is_one(row, FIRST) else BEHIND if is_one(row, OUTSIDE) else BEHIND | INSIDE
+        ways |= PACKED if is_one(row, PADDED) else 0
         # There is nothing that is wrong with an ELF of 32 bits, and nobody supports it.
         good = row["legal_options"] == "-" and legal[:5] != b"\x7fELF\1"
         given = limits(row["options"])
         yield 'CASE("%s", "%s", %d, %d, %s, %s, %s, %d, { %s })' % (
-            row["rule"], row["label"], VERDICTS.index(row["verdict"]), follows, blob.put(data), blob.put(legal), place, good, ", ".join(given) or "{ 0, 0 }")
+            row["rule"], row["label"], VERDICTS.index(row["verdict"]), ways, blob.put(data), blob.put(legal), place, good, ", ".join(given) or "{ 0, 0 }")
+
+
+LISTS = (".nvHRKI", ".nvHRKE", ".nvHRDI", ".nvHRDE", ".nvHRCI", ".nvHRCE")
+LIST_ROOM = 64  # bytes of names of kernels
 
 
 def finished(data):
-    """what nvcc makes of a device link: the code lies in .nv_fatbin"""
-    return bytes(Elf(data).rename("__nv_relfatbin", ".nv_fatbin"))
+    """what nvcc makes of a device link: the code lies in .nv_fatbin, and there are no lists of what host code refers to"""
+    picture = Elf(data).rename("__nv_relfatbin", ".nv_fatbin")
+    for name in LISTS:
+        picture.rename(name, ".other")
+    return bytes(picture)
+
+
+def with_room(data):
+    """the list of kernels is at the end, and long enough for some"""
+    picture = Elf(data)
+    picture.section(".nvHRKE", "offset", len(data))
+    picture.section(".nvHRKE", "size", LIST_ROOM)
+    return bytes(picture) + bytes(LIST_ROOM)
 
 
 def hosts(blob):
-    """halves of a program for target_hosts.c, and where the name of the module stands in them"""
-    for word, name, make in (("CALLER", "host-two_a.o", bytes), ("CALLED", "host-two_b.o", bytes), ("FINISHED", "host-two_a.o", finished),
+    """halves of a program for target_hosts.c and target_admits.c, and where the name of the module stands in them"""
+    for word, name, make in (("CALLER", "host-two_a.o", with_room), ("CALLED", "host-two_b.o", with_room), ("FINISHED", "host-two_a.o", finished),
                              ("WHOLE", "host-plain.o", bytes), ("CALLER_CUBIN", "two_a.sm_75.rdc.cubin", bytes),
                              ("CALLED_CUBIN", "two_b.sm_75.rdc.cubin", bytes), ("PRINTER", "printer.sm_75.rdc.cubin", bytes),
                              ("OTHERS", "host-launch.o", bytes), ("PROGRAM", "plain.sm_75.cubin", bytes),
@@ -131,6 +151,9 @@ def hosts(blob):
         picture = Elf(data)
         module = (picture.sget("__nv_module_id", "offset"), picture.sget("__nv_module_id", "size")) if picture.has("__nv_module_id") else (0, 0)
         yield "HOST(%s, %s, %d, %d)" % (word, blob.put(data), *module)
+        if make is with_room:
+            yield "LIST(%s, %d)" % (word, len(data) - LIST_ROOM)
+            yield from ("LIST_NAME(%s, %d)" % (word, picture.header_at(name)) for name in LISTS)
         if word in ("CALLED_CUBIN", "OBJECT_90"):
             # The toolkit, in .note.nv.cuinfo and in each record CUDA_API_VERSION (metadata.md)
             places = [picture.at_section(".note.nv.cuinfo", 28)] + [at.start() + 4 for at in re.finditer(rb"\x04\x37\x04\0\x82\0\0\0", data)]
@@ -139,10 +162,22 @@ def hosts(blob):
 
 
 def bases(blob):
-    """good device ELFs for target_fields.c"""
+    """good device ELFs and host objects for target_fields.c"""
     for name in ("plain.sm_75", "plain.sm_90", "vars.sm_75", "vars.sm_90.rdc", "two_a.sm_75.rdc", "two_b.sm_90.rdc", "indirect.sm_75.rdc", "indirect.sm_90",
                  "printer.sm_75", "texture.sm_90", "recurse.sm_90.rdc", "plain.sm_100"):
         yield "BASE(%s)" % blob.put(read("samples/%s.cubin" % name))
+    for name in ("abi7-plain.sm_75", "abi7-vars.sm_75", "abi7-vars.sm_75.rdc"):
+        yield "OLD(%s)" % blob.put(read("legal/%s.cubin" % name))
+    for name in ("host-two_a", "host-merged", "host-vars", "host-plain"):
+        yield "OBJECT(%s)" % blob.put(read("samples/%s.o" % name))
+
+
+def one_wrapper(data):
+    """the first of two names its container, nothing names the other"""
+    picture = Elf(data)
+    for name in (".nvFatBinSegment", ".rela.nvFatBinSegment"):
+        picture.section(name, "size", 24)
+    return bytes(picture)
 
 
 def places(blob):
@@ -150,6 +185,10 @@ def places(blob):
     for word, name in (("FATBIN", "elf-raw.fatbin"), ("CUBIN", "plain.sm_75.cubin"), ("LINKABLE", "host-two_a.o"), ("JOINED", "host-merged.o"),
                        ("FINISHED", "host-plain.o"), ("SHARED", "host-plain.so"), ("PROGRAM", "host-plain.exe")):
         yield "PIECE(%s, %s)" % (word, blob.put(read("samples/" + name)))
+    # What an object is when tools do not look into it: spec/places.def.
+    yield "PIECE(UNNAMED, %s)" % blob.put(one_wrapper(read("samples/host-merged.o")))
+    for word, name, other in (("WRAPPERLESS", ".nvFatBinSegment", ".data.of.others"), ("DATA", "__nv_relfatbin", ".data.code")):
+        yield "PIECE(%s, %s)" % (word, blob.put(bytes(Elf(read("samples/host-two_a.o")).rename(name, other))))
 
 
 def choices(blob):
@@ -159,8 +198,10 @@ def choices(blob):
             name = "samples/plain.sm_%s.%s" % (target, ending)
             if os.path.exists(os.path.join(ROOT, "corpus", name)):
                 data = read(name)
-                yield "CODE(%s, %s, %d, %s, %s)" % (target.rstrip("af"), "'%s'" % target[-1] if target[-1] in "af" else 0, linkable,
-                                                    blob.put(header(data)), blob.put(data))
+                picture = Elf(data)
+                end = max(picture.sget(i, "offset") + picture.sget(i, "size") for i, s in enumerate(picture.names) if s.startswith(".text."))
+                yield "CODE(%s, %s, %d, %d, %s, %s)" % (target.rstrip("af"), "'%s'" % target[-1] if target[-1] in "af" else 0, linkable, end,
+                                                        blob.put(header(data)), blob.put(data))
 
 
 def write(name, make):

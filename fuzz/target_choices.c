@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is chosen of a fat binary: a file that the input puts together of code for many machines, in one or
  * more containers, now and then inside of members, selected for any target. Which member it is says
- * tests/model/select.c, which is the sheet; what is given out is that code, unless it is broken or no object
- * for a linker. Limits that just suffice change nothing, one less is said. Bytes: target, what is asked of
- * the limits, depth; two for each member. */
+ * tests/model/select.c, which is the sheet; what is given out is that code, unless it is broken or no
+ * object for a linker. Limits that just suffice change nothing, one less is said. Or it is scanned, with
+ * headers that say something else than their code does (fatbin.md sections 4 and 6), and containers that
+ * begin in the last bytes of code. Bytes: target, what is asked of the limits, depth; two for each member. */
+#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +20,19 @@ typedef struct choices_code {
     uint32_t sm;
     char suffix;
     bool linkable;
+    uint32_t end; /* of its last function */
     uint32_t header, header_size, off, size;
 } choices_code;
 
-#define CODE(sm, suffix, linkable, header, header_size, off, size)                                           \
-    { sm, suffix, linkable, header, header_size, off, size },
+#define CODE(sm, suffix, linkable, end, header, header_size, off, size)                                      \
+    { sm, suffix, linkable, end, header, header_size, off, size },
 static const choices_code CODES[] = {
 #include "choices.inc"
 };
 #undef CODE
 
 enum { MOST_BYTES = 1 << 17, MEMBERS = 6, CONTAINER = 16, MEMBER = 64, PAD = 15, RULES = 6 };
-enum { ROOMY, CANDIDATES, CANDIDATES_LESS, INPUT, INPUT_LESS, DEPTH, DEPTH_LESS, AMONG_TEXT, ASKS };
+enum { ROOMY, CANDIDATES, CANDIDATES_LESS, INPUT, INPUT_LESS, DEPTH, DEPTH_LESS, AMONG_TEXT, SCANNED, ASKS };
 
 typedef struct choices_run {
     uint8_t bytes[MOST_BYTES];
@@ -229,6 +232,113 @@ static void hide(choices_run *run)
     run->size += front;
 }
 
+/* ---- a scan of headers that do not agree ---- */
+
+enum {
+    AGREES,
+    OTHER_SUFFIX,
+    OTHER_MACHINE,
+    OTHER_KIND,
+    SUFFIXES = 0x300000,
+    LZ4 = 0x2000,
+    CODE_MOST = 1 << 14
+};
+
+typedef struct choices_said {
+    bool suffix, machine, twice, hidden; /* what has to be said */
+    uint64_t target[MEMBERS];            /* of the members of this container: kind, number and suffix */
+    unsigned count;
+} choices_said;
+
+/* The code; 'inside' bytes of a container's first word may be the last ones of a function. */
+static size_t unpacked(const choices_code *code, unsigned inside, uint8_t *out)
+{
+    static const uint8_t HEAD[CONTAINER] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, CONTAINER };
+
+    FZ_CHECK(code->size <= CODE_MOST && code->end + CONTAINER <= code->size, "a function is not the last");
+    memcpy(out, cv_code_of_choices + code->off, code->size);
+    if (inside)
+        memcpy(out + code->end - inside, HEAD, sizeof(HEAD));
+    return code->size;
+}
+
+static void append_scanned(choices_run *run, choices_said *said, const choices_code *code, uint8_t how)
+{
+    uint8_t header[256], content[CODE_MOST], packed[LZ4_COMPRESSBOUND(CODE_MOST)];
+    unsigned edit = how >> 2 & 3, inside = edit == AGREES && (how & 0x80) ? how >> 4 & 3 : 0;
+    size_t size = unpacked(code, inside, content);
+    uint64_t flags, target;
+    int stored = (how & 0x80) ? LZ4_compress_default((const char *)content, (char *)packed, (int)size,
+                                                     (int)sizeof(packed))
+                              : 0;
+
+    FZ_CHECK(code->header_size <= sizeof(header), "a header has room");
+    memcpy(header, cv_code_of_choices + code->header, code->header_size);
+    flags = header[0x28] | (uint64_t)header[0x29] << 8 | (uint64_t)header[0x2A] << 16;
+    if (edit == OTHER_SUFFIX) /* none, 'a', 'f' */
+        flags = (flags & SUFFIXES) == 0          ? flags | 0x100000
+                : (flags & SUFFIXES) == 0x100000 ? flags ^ SUFFIXES
+                                                 : flags & ~(uint64_t)SUFFIXES;
+    if (edit == OTHER_MACHINE)
+        put(header + 0x1C, code->sm + 1, 4);
+    if (edit == OTHER_KIND)
+        put(header, 1, 2);
+    put(header + 0x28, stored ? flags | LZ4 : flags, 3);
+    put(header + 0x10, (uint64_t)stored, 4);
+    put(header + 0x38, stored ? size : 0, 8);
+    append_member(run, header, code->header_size, stored ? packed : content, stored ? (size_t)stored : size);
+    said->suffix = said->suffix || edit == OTHER_SUFFIX;
+    said->machine = said->machine || edit == OTHER_MACHINE;
+    said->hidden = said->hidden || inside != 0;
+    target =
+        (uint64_t)header[0] << 48 | (uint64_t)(header[0x1C] | header[0x1D] << 8) << 32 | (flags & SUFFIXES);
+    for (unsigned i = 0; i < said->count; i++)
+        said->twice = said->twice || said->target[i] == target;
+    said->target[said->count++] = target;
+}
+
+static bool is_said(const choices_run *run, const char *rule)
+{
+    cuvet_limits lim = { .size = sizeof(lim) };
+    fz_alloc alloc = { 0 };
+    fz_input in;
+    fz_scan scan = { .in = &in, .depth = CUVET_DEPTH_FULL, .jobs = 1, .claims = true };
+
+    fz_open(&in, run->bytes, run->size);
+    FZ_CHECK(cuvet_limits_preset("strict", &lim) == CUVET_OK, "limits");
+    FZ_CHECK(cuvet_rule_find(rule, &scan.wanted) == CUVET_OK, "a rule");
+    fz_scan_run(&scan, &lim, &alloc);
+    FZ_CHECK(scan.status == CUVET_END && fz_scan_covered(&scan), "every byte of the file has one owner");
+    fz_scan_free(&scan);
+    fz_close(&in);
+    if (getenv("FZ_LOUD"))
+        (void)fprintf(stderr, "%s: %u times\n", rule, (unsigned)scan.n_wanted);
+    return scan.n_wanted > 0;
+}
+
+static void scan_drawn(choices_run *run, fz_ops *ops)
+{
+    choices_said said = { 0 };
+
+    begin_container(run);
+    for (unsigned i = 0; i < MEMBERS && (i == 0 || fz_ops_left(ops)); i++) {
+        const choices_code *code = &CODES[fz_u8(ops) % CV_COUNT(CODES)];
+        uint8_t how = fz_u8(ops);
+
+        if (said.count > 0 && (how & 3) == 3) {
+            end_container(run);
+            begin_container(run);
+            said.count = 0;
+        }
+        append_scanned(run, &said, code, how);
+    }
+    end_container(run);
+    FZ_CHECK(is_said(run, "CV-AGREE-002") == said.machine, "the number of the machine is that of the code");
+    FZ_CHECK(is_said(run, "CV-AGREE-006") == said.suffix, "the suffix is that of the code");
+    FZ_CHECK(is_said(run, "CV-FATBIN-048") == said.twice, "members for one target are said");
+    FZ_CHECK(is_said(run, "CV-FATBIN-051") == said.hidden, "a container that begins in code is said");
+}
+
 static void select_from(choices_run *run)
 {
     fz_alloc counting = { 0 };
@@ -281,6 +391,11 @@ CV_FUZZ_TARGET(choices)
     FZ_CHECK(cuvet_target_get(target % targets, &run->target) == CUVET_OK, "a target");
     run->asks = how % ASKS;
     run->depth = how >= 0x80 ? 1 + (how >> 3) % 3 : 0;
+    if (run->asks == SCANNED) {
+        scan_drawn(run, &ops);
+        free(run);
+        return 0;
+    }
     draw(run, &ops);
     if (run->asks == AMONG_TEXT)
         hide(run);

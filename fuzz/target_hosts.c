@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which files take part in a link: up to five, each a half of a program as a host object, alone or in an
  * archive beside members that are none, or as a cubin; compared with tests/model/hosts.c. The halves are
- * those of nvcc (corpus/samples) with other modules. Bytes: what is linked how; of each file what it is, its
- * module, its archive; of each member of an archive what it is and how it is called. */
+ * those of nvcc (corpus/samples) with other modules and other lists of what host code launches. Bytes:
+ * what is linked how; of each file what it is, its module, its list, its archive; of each member of an
+ * archive what it is and how it is called. */
 #include <cuvet/linker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,12 @@ typedef struct hosts_sample {
     uint32_t off, size, module, module_size;
 } hosts_sample;
 
-#define HOST(name, off, size, module, module_size) name,
+/* What the build found out of the samples: rows of one kind at a time. */
 #define TOOLKIT(name, off)
 #define INFO(off)
+#define HOST(name, off, size, module, module_size) name,
+#define LIST(name, off)
+#define LIST_NAME(name, off)
 enum {
 #include "hosts.inc"
 };
@@ -40,31 +44,25 @@ static const hosts_sample SAMPLES[] = {
 #include "hosts.inc"
 };
 #undef HOST
-#undef TOOLKIT
+#undef LIST
 
-/* Where an object says which toolkit made it. */
-typedef struct hosts_toolkit {
+/* Where an object says which kernels it launches, and how its lists are called. */
+typedef struct hosts_place {
     unsigned sample;
     uint32_t off;
-} hosts_toolkit;
+} hosts_place;
 
 #define HOST(name, off, size, module, module_size)
-#define TOOLKIT(name, off) { name, off },
-static const hosts_toolkit TOOLKITS[] = {
+#define LIST(name, off) { name, off },
+static const hosts_place LISTS[] = {
 #include "hosts.inc"
 };
-#undef HOST
-#undef TOOLKIT
-#undef INFO
-
-static const uint32_t SYMTAB_INFOS[] = {
-#define HOST(name, off, size, module, module_size)
-#define TOOLKIT(name, off)
-#define INFO(off) off,
+#undef LIST
+#undef LIST_NAME
+#define LIST(name, off)
+#define LIST_NAME(name, off) { name, off },
+static const hosts_place LIST_NAMES[] = {
 #include "hosts.inc"
-#undef INFO
-#undef HOST
-#undef TOOLKIT
 };
 
 /* Samples that are drawn; OBJECT_90 is for another machine. */
@@ -72,6 +70,20 @@ static const uint32_t SYMTAB_INFOS[] = {
 
 static const char *const MODULES[] = { "",  "a",   "b",   "c",  "_09AZaz",  "a_b",
                                        "9", "m n", "m.n", "m-", "\xC3\xA4", "(a" };
+
+/* What lists say: names of kernels, and patterns that are some or none. */
+static const char *const LAUNCHED[] = {
+    "_Z6callerPi",  "_Z7printeri", "_Z6caller*", "_Z7*i",        "*",  "*Pi",
+    "_Z6callerPiX", "_Z6callerP",  "_Z*r*i",     "**",           "x*", "_Z6caller*Pi",
+    "_Z7printeri*", "?Z6callerPi", "*er*er*",    "_Z7printeri_*"
+};
+
+/* Of a host object: its module, and what its lists say. */
+typedef struct hosts_said {
+    const char *module;
+    bool lists;
+    const char *launched[2];
+} hosts_said;
 
 typedef struct hosts_file {
     uint8_t bytes[MOST_BYTES];
@@ -89,9 +101,9 @@ typedef struct hosts_run {
     md_object object[OBJECTS];
     unsigned n_objects, from[OBJECTS]; /* of which file */
     char want[EVENTS][TEXT];           /* an event as a text */
-    unsigned n_want, n_told;
-    bool said[FILES]; /* the file is refused */
-    bool others;      /* there is code for another machine, with a module of its own */
+    unsigned n_want, n_added;          /* of files as they are added */
+    bool said[FILES];                  /* the file is refused */
+    bool others;                       /* there is code for another machine, with a module of its own */
     cuvet_ctx *ctx;
     cuvet_linker linker;
 } hosts_run;
@@ -110,16 +122,40 @@ static void want(hosts_run *run, const char *kind, unsigned file, const char *me
                    member[0] ? " " : "", member);
 }
 
-/* A half with a module of this name. */
-static void append_sample(hosts_file *file, unsigned sample, const char *module)
+/* Lists are said by each host object that is linked, and that is not of the system. */
+static hosts_said draw_said(hosts_run *run, unsigned sample, const char *module, bool system)
+{
+    hosts_said said = { .module = module, .lists = sample == CALLER || sample == CALLED };
+    uint8_t how = said.lists && (run->flags & CUVET_LINK_HOST_INFO) ? fz_u8(&run->ops) : 0;
+
+    if ((how & 7) == 7 && !system)
+        said.lists = false;
+    else if ((how & 7) != 0)
+        said.launched[0] = LAUNCHED[how >> 3 & 15];
+    if (said.launched[0] && (how & 0x80))
+        said.launched[1] = LAUNCHED[(how ^ how >> 4) & 15];
+    return said;
+}
+
+/* A half with a module of this name, and with these lists. */
+static void append_sample(hosts_file *file, unsigned sample, const hosts_said *said)
 {
     size_t at = file->size;
     char text[32];
 
     append(file, cv_host_halves + SAMPLES[sample].off, SAMPLES[sample].size);
+    for (size_t i = 0; i < CV_COUNT(LIST_NAMES); i++)
+        if (LIST_NAMES[i].sample == sample && !said->lists) /* no name: a section that means nothing */
+            memset(file->bytes + at + LIST_NAMES[i].off, 0, 4);
+    for (size_t i = 0; i < CV_COUNT(LISTS); i++)
+        for (size_t k = 0, in = at + LISTS[i].off; k < 2 && LISTS[i].sample == sample && said->launched[k];
+             k++) {
+            memcpy(file->bytes + in, said->launched[k], strlen(said->launched[k]));
+            in += strlen(said->launched[k]) + 1;
+        }
     if (SAMPLES[sample].module_size == 0 || sample == WHOLE || sample == OTHERS)
         return;
-    (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", module);
+    (void)snprintf(text, sizeof(text), "%s%s", sample == FINISHED ? "def " : "", said->module);
     memset(file->bytes + at + SAMPLES[sample].module, 0, SAMPLES[sample].module_size);
     memcpy(file->bytes + at + SAMPLES[sample].module, text, strlen(text));
 }
@@ -134,7 +170,7 @@ static md_half half_of(unsigned sample)
 }
 
 /* Of a device ELF by itself "system" says nothing (cuvet/linker.h). */
-static void add_object(hosts_run *run, unsigned sample, const char *module)
+static void add_object(hosts_run *run, unsigned sample, const hosts_said *said)
 {
     hosts_file *file = &run->file[run->n_files];
     bool host = sample == CALLER || sample == CALLED || sample == FINISHED || sample == WHOLE;
@@ -144,7 +180,9 @@ static void add_object(hosts_run *run, unsigned sample, const char *module)
         (md_object){ .half = half_of(sample),
                      .host = host,
                      .system = (file->flags & CUVET_ADD_SYSTEM) && (host || file->archive),
-                     .module = host ? module : "" };
+                     .module = host ? said->module : "",
+                     .lists = said->lists,
+                     .launched = { said->launched[0], said->launched[1] } };
 }
 
 /* ---- archives ---- */
@@ -152,7 +190,7 @@ static void add_object(hosts_run *run, unsigned sample, const char *module)
 typedef struct hosts_member {
     enum { OBJECT, README, EMPTY, NVVM, LTOIR, BROKEN, KINDS } what;
     unsigned sample;
-    const char *module;
+    hosts_said said;
     char name[24];
     unsigned form; /* short, in the table, in front of the body */
 } hosts_member;
@@ -177,7 +215,7 @@ static const char *body_of(const hosts_member *member, hosts_file *scratch)
 
     scratch->size = 0;
     if (member->what == OBJECT)
-        append_sample(scratch, member->sample, member->module);
+        append_sample(scratch, member->sample, &member->said);
     else if (member->what == README)
         append(scratch, "Read me first.\n", 15);
     else if (member->what == NVVM || member->what == LTOIR)
@@ -199,7 +237,9 @@ static void draw_member(hosts_run *run, hosts_member *member, unsigned number)
                    : (what & 7) < 3 ? (what & 7) + NVVM
                                     : README;
     member->sample = INSIDE[what % CV_COUNT(INSIDE)];
-    member->module = MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))];
+    member->said = draw_said(run, member->what == OBJECT ? member->sample : (unsigned)PRINTER,
+                             MODULES[how % (how < 0xE0 ? 6 : CV_COUNT(MODULES))],
+                             (run->file[run->n_files].flags & CUVET_ADD_SYSTEM) != 0);
     member->form = (what >> 3 ^ how >> 4) % 3;
     (void)snprintf(member->name, sizeof(member->name), member->form == 0 ? "m%u" : "a name of its own %u",
                    number);
@@ -247,7 +287,9 @@ static void draw_archive(hosts_run *run, hosts_file *file)
     for (unsigned i = 0; i < count; i++) {
         bool host = member[i].what == OBJECT && SAMPLES[member[i].sample].module_size != 0;
 
-        if (member[i].what > EMPTY || (host && member[i].module[0] && !md_is_module_name(member[i].module))) {
+        const char *module = member[i].said.module;
+
+        if (member[i].what > EMPTY || (host && module[0] && !md_is_module_name(module))) {
             want(run, "refused", number, "");
             run->said[number] = true;
             return;
@@ -258,7 +300,7 @@ static void draw_archive(hosts_run *run, hosts_file *file)
             want(run, "not-an-object", number, member[i].name);
     for (unsigned i = 0; i < count; i++)
         if (member[i].what == OBJECT) {
-            add_object(run, member[i].sample, member[i].module);
+            add_object(run, member[i].sample, &member[i].said);
             /* nvlink passes over a member that is device code itself */
             if (SAMPLES[member[i].sample].module_size == 0)
                 want(run, "findings", number, member[i].name);
@@ -280,6 +322,7 @@ static void draw_file(hosts_run *run)
     unsigned sample = what % FILE_KINDS;
     bool host = SAMPLES[sample].module_size != 0 && sample != WHOLE && sample != OTHERS;
     bool code = !(run->flags & CUVET_LINK_MODULES_ONLY);
+    hosts_said said = { .module = module };
 
     file->flags = what & 0x40 ? CUVET_ADD_SYSTEM : 0;
     file->archive = what >= 0xA0;
@@ -289,14 +332,16 @@ static void draw_file(hosts_run *run)
     } else {
         if (sample == WHOLE)
             file->flags |= CUVET_ADD_OPTIONAL;
-        append_sample(file, sample, module);
+        said = draw_said(run, sample, module, (file->flags & CUVET_ADD_SYSTEM) != 0);
+        append_sample(file, sample, &said);
         if (sample == OTHERS && (how & 1))
             file->flags |= CUVET_ADD_OPTIONAL;
         run->said[run->n_files] = host && (module[0] || sample == FINISHED) && !md_is_module_name(module);
         run->said[run->n_files] = run->said[run->n_files] || (sample == PROGRAM && code) ||
                                   (sample == OTHERS && code && !(file->flags & CUVET_ADD_OPTIONAL));
         if (sample == OTHERS) {
-            /* nothing for this machine: nvlink leaves it out, we say so or refuse it */
+            /* "Not copied: an error" (docs/link.md, Files and libraries), but where it is optional
+             * (cuvet/linker.h) */
             if (!(file->flags & CUVET_ADD_OPTIONAL))
                 want(run, "refused", run->n_files, "");
             want(run, file->flags & CUVET_ADD_OPTIONAL ? "no-match" : "nothing-fits", run->n_files, "");
@@ -304,7 +349,7 @@ static void draw_file(hosts_run *run)
         } else if (run->said[run->n_files]) {
             want(run, "refused", run->n_files, "");
         } else if (sample != PROGRAM) {
-            add_object(run, sample, module);
+            add_object(run, sample, &said);
             want(run,
                  sample == FINISHED ? "already-linked"
                  : sample == WHOLE  ? "outside"
@@ -330,21 +375,50 @@ static bool next_event(const hosts_run *run, uint64_t *at, cuvet_event *event)
     return false;
 }
 
-static void check_events(const hosts_run *run)
+/* Which file an event is about: behind the blank. */
+static char file_of(const char *text)
 {
+    return strchr(text, ' ')[1];
+}
+
+/* Files are told as they are added, and last who does not take part. In which order the pieces of one file
+ * are told, cuvet/linker.h does not say: by their texts, here. */
+static void sort_events(char (*text)[TEXT], unsigned count, unsigned added)
+{
+    char other[TEXT];
+
+    for (unsigned pass = 0; pass < count; pass++)
+        for (unsigned i = 0; i + 1 < count; i++) {
+            bool together = i >= added || (i + 1 < added && file_of(text[i]) == file_of(text[i + 1]));
+
+            if (!together || strcmp(text[i], text[i + 1]) <= 0)
+                continue;
+            memcpy(other, text[i], TEXT);
+            memcpy(text[i], text[i + 1], TEXT);
+            memcpy(text[i + 1], other, TEXT);
+        }
+}
+
+static void check_events(hosts_run *run)
+{
+    static char got[EVENTS][TEXT];
     cuvet_event event = { .size = sizeof(event) };
     uint64_t at = 0;
-    char text[TEXT];
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < run->n_want; i++) {
-        FZ_CHECK(next_event(run, &at, &event), "all of it is told");
-        (void)snprintf(text, sizeof(text), "%s %.1s%s%s", cuvet_event_kind_name(event.kind), event.file,
+    while (next_event(run, &at, &event)) {
+        FZ_CHECK(count < run->n_want, "and nothing else is told");
+        (void)snprintf(got[count++], TEXT, "%s %.1s%s%s", cuvet_event_kind_name(event.kind), event.file,
                        event.member ? " " : "", event.member ? event.member : "");
-        if (strcmp(text, run->want[i]) != 0 && getenv("FZ_LOUD"))
-            (void)fprintf(stderr, "event %u: %s, and not %s\n", i, text, run->want[i]);
-        FZ_CHECK(strcmp(text, run->want[i]) == 0, "what becomes of a file is told");
     }
-    FZ_CHECK(!next_event(run, &at, &event), "and nothing else");
+    FZ_CHECK(count == run->n_want, "all of it is told");
+    sort_events(got, count, run->n_added);
+    sort_events(run->want, count, run->n_added);
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(got[i], run->want[i]) != 0 && getenv("FZ_LOUD"))
+            (void)fprintf(stderr, "event %u: %s, and not %s\n", i, got[i], run->want[i]);
+        FZ_CHECK(strcmp(got[i], run->want[i]) == 0, "what becomes of a file is told");
+    }
 }
 
 static void check_modules(hosts_run *run)
@@ -374,6 +448,21 @@ static void tell(const hosts_run *run)
                       run->object[i].not_needed ? ", not needed" : "");
 }
 
+/* Kernels that stay: with lists, those that are launched. */
+static unsigned count_kernels(const hosts_run *run)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < run->n_objects; i++) {
+        const char *kernel = md_kernel_of(run->object[i].half);
+
+        count +=
+            md_takes_part(&run->object[i]) && kernel &&
+            (!(run->flags & CUVET_LINK_HOST_INFO) || md_kernel_stays(run->object, run->n_objects, kernel));
+    }
+    return count;
+}
+
 static void complete(hosts_run *run)
 {
     bool code = !(run->flags & CUVET_LINK_MODULES_ONLY), left = false;
@@ -381,6 +470,7 @@ static void complete(hosts_run *run)
     cuvet_status status = cuvet_linker_complete(run->ctx, run->linker);
     uint64_t objects = 0;
 
+    run->n_added = run->n_want;
     md_take_part(run->object, run->n_objects, code);
     tell(run);
     for (unsigned i = 0; i < run->n_objects && code; i++) {
@@ -401,6 +491,9 @@ static void complete(hosts_run *run)
         return;
     FZ_CHECK(cuvet_linker_get_result(run->ctx, run->linker, &made) == CUVET_OK && made.objects == objects,
              "of so many objects");
+    /* What a file without code for this machine says of kernels is not linked, and no sheet says whether it
+     * counts. */
+    FZ_CHECK(!code || run->others || made.kernels == count_kernels(run), "kernels that nobody launches go");
     if (!run->others)
         check_modules(run);
 }
@@ -425,41 +518,6 @@ static void add_all(hosts_run *run, bool few)
     complete(run);
 }
 
-/* An object of some toolkit, for a linker that takes code of some: linking.md, "newer than toolkit", and for
- * sm_90 "must be recompiled with toolkit >= Cuda 12.0". */
-static void admit(fz_ops *ops)
-{
-    static const uint32_t VERSIONS[] = { 119, 120, 121, 130, 131, 140, 118, 999 },
-                          WANTED[] = { 0, 130, 129, 131, 120 };
-    uint8_t what = fz_u8(ops), how = fz_u8(ops);
-    unsigned sample = what & 1 ? OBJECT_90 : CALLED_CUBIN;
-    uint32_t version = VERSIONS[what >> 1 & 7];
-    cuvet_linker_options options = { .size = sizeof(options),
-                                     .target = { .sm = sample == OBJECT_90 ? 90 : 75 },
-                                     .toolkit = WANTED[how % CV_COUNT(WANTED)] };
-    hosts_file *file = calloc(1, sizeof(*file));
-    cuvet_ctx *ctx = NULL;
-    cuvet_linker linker;
-    bool habit = (how & 0xC0) == 0xC0; /* one local symbol less than there are, which no producer says */
-    bool good = !habit && version <= (options.toolkit ? options.toolkit : 130) &&
-                (sample != OBJECT_90 || version >= 120);
-
-    FZ_CHECK(file != NULL, "memory");
-    append_sample(file, sample, "");
-    for (size_t i = 0; i < CV_COUNT(TOOLKITS); i++)
-        if (TOOLKITS[i].sample == sample) {
-            file->bytes[TOOLKITS[i].off] = (uint8_t)version;
-            file->bytes[TOOLKITS[i].off + 1] = (uint8_t)(version >> 8);
-        }
-    file->bytes[SYMTAB_INFOS[sample == OBJECT_90]] -= habit;
-    FZ_CHECK(cuvet_ctx_create(NULL, &ctx) == CUVET_OK, "a context");
-    FZ_CHECK(cuvet_linker_create(ctx, &options, &linker) == CUVET_OK, "a linker");
-    FZ_CHECK((cuvet_linker_add(ctx, linker, file->bytes, file->size, "f") == CUVET_OK) == good,
-             "objects of toolkits that the linker takes");
-    cuvet_ctx_destroy(ctx);
-    free(file);
-}
-
 CV_FUZZ_TARGET(hosts)
 {
     hosts_run *run = calloc(1, sizeof(*run));
@@ -474,9 +532,7 @@ CV_FUZZ_TARGET(hosts)
     FZ_CHECK(run != NULL, "memory");
     run->ops = (fz_ops){ .bytes = data, .size = size };
     how = fz_u8(&run->ops);
-    if (how >= 0xF0)
-        admit(&run->ops);
-    run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : 0;
+    run->flags = (how & 3) == 3 ? CUVET_LINK_MODULES_ONLY : how & 4 ? CUVET_LINK_HOST_INFO : 0;
     while (run->n_files < FILES && fz_ops_left(&run->ops))
         draw_file(run);
     FZ_CHECK(cuvet_limits_preset("strict", &lim) == CUVET_OK, "limits");

@@ -22,8 +22,12 @@ FZ_CARRY(cv_fuzz_cases, CV_FUZZ_CASES);
 
 enum { LIMITS = 3, RECORD = 6, RECORDS = 64, MOST_FILE = 1 << 18, MOST_BEFORE = 3, HEADER = 16, MEMBER = 64 };
 enum { ALONE, STORED, LZ4, ZSTD };
-/* Asked of the limits: nothing; the ratio of the member, so deep, each with one less; little memory. */
-enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, ASKS };
+/* Asked of the limits: nothing; the ratio of the member, so deep, what is unpacked in all, each with one
+ * less; little memory; no work at all. */
+enum { ROOMY, RATIO, RATIO_LESS, DEPTH, DEPTH_LESS, MEMORY, BUDGET, BUDGET_LESS, NO_WORK, ASKS };
+
+/* It may stand behind others; as the content of a member; there only compressed (make_cases.py says why). */
+enum { BEHIND = 1, INSIDE = 2, PACKED = 4 };
 
 typedef struct verdict_limit {
     size_t field; /* of cuvet_limits; 0: none */
@@ -33,19 +37,15 @@ typedef struct verdict_limit {
 typedef struct verdict_case {
     const char *rule, *label;
     cuvet_verdict verdict;
-    unsigned follows; /* a fat binary; 1: it may stand behind others, 2: in a member */
+    unsigned ways; /* of a fat binary, and of a device ELF whether it may be stored as it is */
     uint32_t file, size, legal, legal_size, member, member_size;
     bool good; /* the neighbour, without limits of its own */
     verdict_limit limit[LIMITS];
 } verdict_case;
 
-#define CASE(rule, label, verdict, follows, file, size, legal, legal_size, member, member_size, good, ...)   \
-    {                                                                                                        \
-        rule,        label,      (cuvet_verdict)(verdict),                                                   \
-        follows,     file,       size,                                                                       \
-        legal,       legal_size, member,                                                                     \
-        member_size, good,       __VA_ARGS__                                                                 \
-    },
+#define CASE(rule, label, verdict, ways, file, size, legal, legal_size, member, member_size, good, ...)      \
+    { rule, label,      (cuvet_verdict)(verdict), ways, file, size, legal, legal_size, member, member_size,  \
+      good, __VA_ARGS__ },
 static const verdict_case CASES[] = {
 #include "cases.inc"
 };
@@ -61,6 +61,7 @@ typedef struct verdict_way {
     unsigned pack, before, level, asks, depth;
     uint8_t reading;
     uint64_t ratio; /* of the last member that was packed, rounded up */
+    uint64_t costs; /* bytes of the budget for what a scan of a legal file unpacks and opens; 0: not known */
 } verdict_way;
 
 static void append(verdict_file *file, const void *bytes, size_t size)
@@ -138,14 +139,33 @@ static void wrap(verdict_file *file, const verdict_header *header, const uint8_t
     put(file->bytes + begin + 8, file->size - member, 8);
 }
 
+/* A fat binary, and nothing behind it. */
+static bool is_one_fatbin(const uint8_t *bytes, size_t size)
+{
+    return size >= HEADER && size % 8 == 0 && get(bytes, 4) == 0xBA55ED50 &&
+           get(bytes + 8, 8) == size - HEADER;
+}
+
+/* What the members of a fat binary are unpacked to, as their headers say (fatbin.md section 4). */
+static uint64_t unpacked_of(const uint8_t *bytes, size_t size)
+{
+    uint64_t sum = 0;
+
+    for (size_t at = HEADER; at + MEMBER <= size; at += get(bytes + at + 0x04, 4) + get(bytes + at + 0x08, 8))
+        /* What is scrambled stays as it is. */
+        if ((get(bytes + at + 0x28, 8) & 0xF000) != 0 && (get(bytes + at + 0x28, 8) & 0x10000) == 0)
+            sum += get(bytes + at + 0x38, 8);
+    return sum;
+}
+
 /* Fat binaries that are good: neighbours of other cases. */
 static void put_before(verdict_file *file, size_t number, const verdict_way *way)
 {
     for (unsigned i = 0, left = way->before; left > 0 && i < CV_COUNT(CASES); i++) {
         const verdict_case *other = &CASES[(number + 1 + i) % CV_COUNT(CASES)];
 
-        if (!other->follows || !other->good || other->legal_size > MOST_FILE / 8 || other->legal_size % 8 ||
-            get(cv_fuzz_cases + other->legal, 4) != 0xBA55ED50)
+        if (!(other->ways & BEHIND) || !other->good || other->legal_size > MOST_FILE / 8 ||
+            other->legal_size % 8 || get(cv_fuzz_cases + other->legal, 4) != 0xBA55ED50)
             continue;
         append(file, cv_fuzz_cases + other->legal, other->legal_size);
         left--;
@@ -167,6 +187,8 @@ static void nest(verdict_file *file, const uint8_t *bytes, size_t size, verdict_
 
         if (out != file)
             out->size = 0;
+        /* "pay for their content once more when they are opened" (docs/architecture.md) */
+        way->costs += inner[i % 2].size * (way->pack == STORED ? 1 : 2);
         wrap(out, &HEADERS, inner[i % 2].bytes, inner[i % 2].size, way);
     }
     free(inner);
@@ -181,15 +203,22 @@ static void make(verdict_file *file, size_t number, verdict_way *way)
 
     file->size = 0;
     way->depth = 0;
-    if (one->limit[0].field || (way->pack == ALONE && !one->follows))
+    way->costs = 0;
+    if (one->limit[0].field || (way->pack == STORED && (one->ways & PACKED)))
         way->pack = ALONE; /* limits are about this very file */
-    else if (one->follows || one->member_size)
+    if (!one->limit[0].field && (way->pack == ALONE ? one->ways & BEHIND : one->ways | one->member_size))
         put_before(file, number, way);
+    else
+        way->before = 0;
     if (one->member_size && way->pack != ALONE) {
+        way->costs = way->pack == STORED ? 0 : size;
         wrap(file, &header, bytes, size, way);
-    } else if ((one->follows & 2) && way->pack != ALONE && size <= MOST_FILE / 8) {
+    } else if ((one->ways & INSIDE) && way->pack != ALONE && size <= MOST_FILE / 8) {
         way->depth = 1 + way->level;
+        way->costs = way->legal && is_one_fatbin(bytes, size) ? unpacked_of(bytes, size) : 0;
         nest(file, bytes, size, way);
+        if (!is_one_fatbin(bytes, size))
+            way->costs = 0;
     } else {
         append(file, bytes, size);
     }
@@ -215,6 +244,20 @@ static const char *set_limits(cuvet_limits *lim, const verdict_case *one, const 
         memcpy((uint8_t *)lim + one->limit[i].field, &one->limit[i].value, sizeof(uint64_t));
     if (way->asks == MEMORY)
         lim->live = 16 * CV_KIB;
+    if (way->asks == NO_WORK && one->limit[0].field == 0) {
+        lim->effort = 0;
+        return "CV-LIMIT-021";
+    }
+    if ((way->asks == BUDGET || way->asks == BUDGET_LESS) && way->legal && one->good && way->before == 0 &&
+        way->costs > 0) {
+        lim->budget = way->costs - (way->asks == BUDGET_LESS);
+        lim->budget_ratio = 0;
+        if (packed) {
+            lim->ratio = way->pack == ZSTD ? way->ratio : 1;
+            lim->lz4_ratio = way->pack == LZ4 ? way->ratio : 1;
+        }
+        return way->asks == BUDGET_LESS ? "CV-LIMIT-020" : NULL;
+    }
     if ((way->asks == RATIO || way->asks == RATIO_LESS) && packed) {
         bool less = way->asks == RATIO_LESS;
 
@@ -233,15 +276,17 @@ static const char *set_limits(cuvet_limits *lim, const verdict_case *one, const 
 static void tell(const verdict_case *one, const verdict_way *way, const fz_scan *scan)
 {
     if (getenv("FZ_LOUD"))
-        (void)fprintf(stderr, "%s %s%s, packed %u, behind %u, read %u: %u times, verdict %d\n", one->rule,
-                      one->label, way->legal ? ", legal" : "", way->pack, way->before, way->reading,
-                      (unsigned)scan->n_wanted, (int)scan->sum.verdict);
+        (void)fprintf(stderr, "%s %s%s, packed %u, behind %u, read %u, asks %u: %u times, verdict %d\n",
+                      one->rule, one->label, way->legal ? ", legal" : "", way->pack, way->before,
+                      way->reading, way->asks, (unsigned)scan->n_wanted, (int)scan->sum.verdict);
 }
 
 static void check(const verdict_case *one, const verdict_way *way, const fz_scan *scan, const char *limit)
 {
     tell(one, way, scan);
     if (way->asks == MEMORY) /* where that was enough is not known */
+        return;
+    if (limit && way->asks == NO_WORK && scan->n_items == 0) /* there is nothing that work is for */
         return;
     if (limit) {
         FZ_CHECK(scan->n_wanted && scan->sum.verdict >= CUVET_V_LIMIT,
@@ -256,6 +301,14 @@ static void check(const verdict_case *one, const verdict_way *way, const fz_scan
              "a good file is clean");
 }
 
+/* "What follows was not examined" (CV-LIMIT-021): where no work may be done, that is all. */
+static void on_item(void *user, const cuvet_item *item)
+{
+    const bool *no_work = user;
+
+    FZ_CHECK(!*no_work || !(item->flags & CUVET_ITEM_EXAMINED), "nothing is examined without work");
+}
+
 static void judge(size_t number, const verdict_way *way, const fz_input *in)
 {
     const verdict_case *one = &CASES[number];
@@ -263,7 +316,12 @@ static void judge(size_t number, const verdict_way *way, const fz_input *in)
     cuvet_limits lim;
     fz_alloc alloc = { 0 };
     const char *limit = set_limits(&lim, one, way);
-    fz_scan scan = { .in = in, .depth = CUVET_DEPTH_FULL, .jobs = way->reading & 1 ? 2 : 1 };
+    bool no_work = lim.effort == 0;
+    fz_scan scan = { .in = in,
+                     .depth = CUVET_DEPTH_FULL,
+                     .jobs = way->reading & 1 ? 2 : 1,
+                     .each = on_item,
+                     .user = &no_work };
 
     scan.ahead = scan.jobs == 1 && (way->reading & 2) && lim.live >= CV_MIB;
     scan.claims = scan.jobs == 1 && (way->reading & 4); /* claims are told by one job alone */

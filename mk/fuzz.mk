@@ -39,7 +39,7 @@ $(foreach t,frames image known memberopt package policy print serve worker yara 
 # Targets that compare stages with models (tests/model), on programs that the input chooses.
 MODEL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,tests/model))
 PROGRAM_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard fuzz/program*.c))
-FUZZ_MODELS := choices describe hosts ledger propagate reach select shared slots
+FUZZ_MODELS := archive choices describe hosts ledger propagate reach select shared slots
 $(foreach t,$(FUZZ_MODELS),$(eval FUZZ_MORE_$(t) := $(MODEL_OBJS) $(PROGRAM_OBJS)))
 $(foreach o,$(FUZZ_MODELS:%=$(BUILD)/obj/fuzz/target_%.o) $(PROGRAM_OBJS),$(eval $(o): FUZZ_CFLAGS += -Itests))
 # What an engine learns from is the library: models and generator would only cost time.
@@ -64,13 +64,13 @@ $(CASES_GEN)/.made: fuzz/make_cases.py tools/corpus/edit.py corpus/hostile/MANIF
 	$(Q)$(PYTHON) fuzz/make_cases.py $(CASES_GEN)
 	@touch $@
 # Whose inputs choose among them.
-FUZZ_CASES   := choices fields hosts places verdict
+FUZZ_CASES   := admits choices fields hosts places verdict
 $(FUZZ_CASES:%=$(BUILD)/obj/fuzz/target_%.o): $(CASES_GEN)/.made
 $(BUILD)/obj/fuzz/target_choices.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CHOICES="$(CASES_GEN)/choices.bin"'
 $(BUILD)/obj/fuzz/target_places.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_PLACES="$(CASES_GEN)/places.bin"'
 $(BUILD)/obj/fuzz/target_fields.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_BASES="$(CASES_GEN)/bases.bin"'
 $(BUILD)/obj/fuzz/target_verdict.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_CASES="$(CASES_GEN)/cases.bin"'
-$(BUILD)/obj/fuzz/target_hosts.o: FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
+$(foreach t,admits hosts,$(BUILD)/obj/fuzz/target_$(t).o): FUZZ_CFLAGS += -I$(CASES_GEN) '-DCV_FUZZ_HOSTS="$(CASES_GEN)/hosts.bin"'
 
 # Targets that test what stands beside the library.
 FUZZ_LIBS_image = $(shell $(PKG_CONFIG) --libs jansson)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "model/hosts.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static bool is_input(const md_object *object)
@@ -44,10 +45,54 @@ void md_take_part(md_object *object, unsigned count, bool code)
                                !(code ? called && !defined : others);
 }
 
+const char *md_kernel_of(md_half half)
+{
+    return half == MD_CALLER ? "_Z6callerPi" : half == MD_PRINTER ? "_Z7printeri" : NULL;
+}
+
+/* "'*' in a list stands for any text, also several times and in the middle; there are no other wildcards, and
+ * the whole name has to match." */
+static bool matches(const char *pattern, const char *name)
+{
+    if (*pattern == '*')
+        return matches(pattern + 1, name) || (*name && matches(pattern, name + 1));
+    return *pattern == *name && (!*name || matches(pattern + 1, name + 1));
+}
+
+/* "When every input is a host object with these sections, or an archive of such"; "the object of an earlier
+ * device link" has none, nor have whole programs; "when the lists name no kernel at all, all stay". */
+static bool are_told(const md_object *object, unsigned count)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < count; i++) {
+        bool takes_part = md_takes_part(&object[i]);
+
+        if (object[i].half == MD_FINISHED || object[i].half == MD_WHOLE ||
+            (object[i].host && !object[i].lists) || (takes_part && !object[i].host))
+            return false;
+        any = any || (object[i].launched[0] && !object[i].system);
+    }
+    return any;
+}
+
+bool md_kernel_stays(const md_object *object, unsigned count, const char *kernel)
+{
+    if (!are_told(object, count))
+        return true;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < 2 && md_takes_part(&object[i]); k++)
+            if (object[i].launched[k] && matches(object[i].launched[k], kernel))
+                return true;
+    return false;
+}
+
 bool md_can_be_linked(const md_object *object, unsigned count)
 {
     unsigned half[3] = { 0 };
 
+    /* The caller names a variable of the other half as well. "Variables are never removed, referenced or
+     * not": one that is missing is an error although only dead code refers to it. */
     for (unsigned i = 0; i < count; i++)
         if (md_takes_part(&object[i]))
             half[object[i].half]++;

@@ -16,9 +16,11 @@ typedef enum md_half {
 
 typedef struct md_object {
     md_half half;
-    bool host;          /* an object for the host program, which has a module; else a cubin */
-    bool system;        /* of a library of the system */
-    const char *module; /* "": it has none */
+    bool host;               /* an object for the host program, which has a module; else a cubin */
+    bool system;             /* of a library of the system */
+    const char *module;      /* "": it has none */
+    bool lists;              /* it says which kernels its host code launches */
+    const char *launched[2]; /* by these names and patterns; NULL: none */
     /* out: */
     bool already, not_needed; /* why it does not take part */
 } md_object;
@@ -26,7 +28,11 @@ typedef struct md_object {
 /* code: is any looked at? If not, libraries are needed as soon as there is something else. */
 void md_take_part(md_object *object, unsigned count, bool code);
 bool md_takes_part(const md_object *object);
-/* Is each name defined once, and everything that is called defined? */
+/* What a kernel is called; NULL: the half has none. */
+const char *md_kernel_of(md_half half);
+/* "kernels that no list names are dead code": of the objects that take part. */
+bool md_kernel_stays(const md_object *object, unsigned count, const char *kernel);
+/* Is each name defined once, and everything that is referred to defined? */
 bool md_can_be_linked(const md_object *object, unsigned count);
 /* "would be more than an identifier in that program" */
 bool md_is_module_name(const char *name);

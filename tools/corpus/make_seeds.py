@@ -210,6 +210,20 @@ def make_archive():
     put("archive", "nested-thin", b"!<thin>\n" + ar_member(b"//", b"dir/a.a/\n") + ar_member(b"/0:68", b"", 12))
     put("archive", "empty", magic)
     put("archive", "cut", magic + ar_member(b"a.o/", b"abc", 100))
+    # Bounds, and one beside them: the end of the archive, of the table of names, of what is stored.
+    for form, name, front in (("short", b"a.o/", b""), ("bsd", b"#1/4", b"name"), ("table", b"//", b""), ("index", b"/", b"")):
+        for more in (0, 1, 2, 3):
+            put("archive", "cut-%s-%d" % (form, more), magic + ar_member(name, front + b"abcd", 4 + len(front) + more))
+    for at in (0, 7, 8, 9, 10, 11):
+        put("archive", "name-at-%02d" % at, magic + ar_member(b"//", b"one.o/\ntwo") + ar_member(b"/%d" % at, b"abc"))
+    put("archive", "name-zero", magic + ar_member(b"//", b"one.o/\0two.o/\0") + ar_member(b"/7", b"abc"))
+    for size in (0, 1, 3, 4, 5, 11):
+        put("archive", "bsd-name-%02d" % size, magic + ar_member(b"#1/%d" % size, b"abcd"))
+    put("archive", "thin-stored", b"!<thin>\n" + ar_member(b"//", b"dir/a.o/\n") + ar_member(b"/0", b"", 64) + ar_member(b"a.o/", b"", 9) + ar_member(b"/", bytes(4)))
+    for n, name in enumerate((b"/x", b"/1x", b"/1 2", b"/1:", b"/1:x", b"#1/", b"#1/x", b"#1/1 2", b"//x", b"/SYM64/x", b"/<ECSYMBOLS>/", b"__.SYMDEF", b"__.SYMDEF/", b"__.SYMDEF SORTED")):
+        put("archive", "field-%02d" % n, magic + ar_member(name, b"abc"))
+    for n, size in enumerate((b"", b"x", b"3x", b"3 3", b" 3", b"+3", b"-3", b"0003", b"0x3", b"9999999999")):
+        put("archive", "size-%02d" % n, magic + b"a.o/".ljust(48) + size.ljust(10) + b"`\nabc\n")
 
 
 def make_bitcode():
@@ -867,13 +881,29 @@ def make_programs():
     for n in range(80):
         put("hosts", "files-%02d" % n, drawn(n, 6 + n // 2))
     for n in range(40):
-        put("hosts", "toolkit-%02d" % n, bytes([0xF0, n & 15, n >> 3 | (0xC0 if n >= 36 else 0)]))
+        put("hosts", "listed-%02d" % n, bytes([4, n % 2, 0, n << 3 & 0x78 | (1 if n < 32 else n & 7 | 0x80), 1 - n % 2 if n % 5 else 6, 1, n * 9 & 0xF8]) + drawn(n, n // 8))
+        put("admits", "toolkit-%02d" % n, bytes([0, n & 15, n >> 3 | (0xC0 if n >= 36 else 0)]))
+    put("hosts", "dead-caller-alone", bytes([4, 0, 0, 0x31]))
+    for n in range(6):
+        put("admits", "paid-%d" % n, bytes([1, n % 3 | n // 3 << 7]))
     for n in range(120):
         put("choices", "members-%03d" % n, drawn(n, 4 + n % 11))
     for n in range(24):
         put("choices", "twice-%02d" % n, bytes([n, 0, 0, 0, 0, 3]))
-    for n in range(60):
+    for n in range(48):
+        put("choices", "scanned-%02d" % n, bytes([n, 8]) + drawn(n, 2 + n % 11))
+    for n, how in enumerate((0x00, 0x04, 0x08, 0x0C, 0x80, 0x84, 0x88, 0x8C, 0x90, 0xA0, 0xB0)):
+        put("choices", "scanned-one-%02d" % n, b"".join(bytes([0, 8, code, how]) for code in (n,)))
+        put("choices", "scanned-each-%02d" % n, bytes([0, 8]) + b"".join(bytes([code, how | 3]) for code in range(4 * (n % 6), 4 * (n % 6) + 6)))
+        put("choices", "scanned-twice-%02d" % n, bytes([0, 8, n, 0, n, how]))
+    for n in range(90):
         put("places", "file-%02d" % n, bytes([n]) + drawn(n, 2 + n // 5))
+    for depth in range(4):
+        for less in (0, 7):
+            put("places", "archives-%d-%d" % (2 + depth, less), bytes([1, depth, 0x80 | depth << 5 | less]))
+    put("places", "in-a-name", bytes([1, 0, 0x18, 1, 0]))
+    put("places", "behind-broken", bytes([0, 7, 0]))
+    put("places", "behind-broken-second", bytes([0, 0, 0, 7, 0, 0, 0]))
     put("select", "same-text-twice", drawn(2621, 12))
     put("ledger", "reaches-in", drawn(90, 6))
     put("ledger", "shared", drawn(9, 6))
@@ -890,9 +920,12 @@ def make_verdict():
     # name, packed, behind how many, how it is read, what is asked of the limits, of how many blocks
     ways = (("alone", 0, 0, 4, 0, 1), ("stored", 1, 1, 8, 0, 1), ("lz4", 2, 2, 1, 0, 1), ("zstd", 3, 3, 2, 0, 1), ("ratio-lz4", 2, 0, 0, 1, 4),
             ("ratio-zstd", 3, 0, 4, 1, 4), ("over-ratio-lz4", 2, 0, 0, 2, 4), ("over-ratio-zstd", 3, 0, 4, 2, 4), ("nested", 1, 0, 4, 3, 1),
-            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3))
+            ("nested-too-deep", 2, 0, 4, 4, 2), ("little-memory", 3, 1, 0, 5, 3),
+            ("budget-lz4", 2, 0, 0, 6, 8), ("budget-zstd", 3, 0, 4, 6, 8), ("budget-stored", 1, 0, 1, 6, 8),
+            ("over-budget-lz4", 2, 0, 4, 7, 8), ("over-budget-zstd", 3, 0, 2, 7, 8), ("over-budget-stored", 1, 0, 0, 7, 8),
+            ("no-work", 0, 1, 0, 8, 4), ("no-work-jobs", 1, 2, 1, 8, 8), ("no-work-ahead", 3, 0, 2, 8, 8))
     for name, pack, before, reading, asks, every in ways:
-        for legal in (0, 1):
+        for legal in (1,) if "budget" in name else (0, 1):
             for first in range(0, count, at_once * every * (1 + legal)):
                 cases = range(first, min(first + at_once, count))
                 put("verdict", "%s-%s-%02d" % ("legal" if legal else "wrong", name, first // at_once),
@@ -902,7 +935,7 @@ def make_verdict():
 # --- fields: an ELF, an edit, which of the fields, a value (fuzz/target_fields.c) ----------------------------------------------------------
 
 def make_fields():
-    for edit in range(11):
+    for edit in range(18):
         for place in (0, 1, 7):
             put("fields", "edit-%02d-%d" % (edit, place), b"".join(struct.pack("<BBBH", base, edit, place * (base + 1) & 255, value)
                                                                    for base in range(12) for value in (0, 1, 3, 4, 7, 14)))
@@ -913,7 +946,8 @@ def make_fields():
 def make_golden():
     tar = tarfile.open(fileobj=io.BytesIO(edit.unzstd(sample("golden.tar.zst", "link"))))
     for name, inputs in (("weak-partial", ("c9f6adf8859d", "b0ef46b11338")), ("texture-low", ("5a02f1dcc232",)),
-                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6"))):
+                         ("slots-kinds", ("09773151b214", "d3b588363442")), ("jump-table", ("3e3aa79f16f4", "8f5d251bced6")),
+                         ("addends-in-data", ("c2157dae2047", "47b6407d63e1"))):
         put("link", name, b"".join(tar.extractfile(i + ".cubin").read() for i in inputs))
 
 
