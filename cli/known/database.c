@@ -211,7 +211,7 @@ static database_state check_tables(cli_database *database)
     return state == DATABASE_OK && !same ? DATABASE_DAMAGED : state;
 }
 
-/* @param empty nothing was ever written into it */
+/* @param empty nothing was ever written into it. Inside of a transaction: all that is read is of one moment. */
 static database_state check_header(cli_database *database, bool *empty)
 {
     int64_t application, version, tables;
@@ -233,9 +233,15 @@ static database_state check_header(cli_database *database, bool *empty)
 
 static database_state check(cli_database *database, database_mode mode)
 {
-    bool empty;
-    database_state state = check_header(database, &empty);
+    bool empty = false;
+    database_state state = database_run(database, "BEGIN"), ended;
 
+    if (state != DATABASE_OK)
+        return state;
+    state = check_header(database, &empty);
+    ended = database_run(database, "COMMIT");
+    if (state == DATABASE_OK)
+        state = ended;
     if (empty && mode == DATABASE_MAKE) {
         /* Two may begin it at the same time: it is asked again by the one who has it. */
         state = database_run(database, "BEGIN IMMEDIATE");

@@ -34,7 +34,7 @@ static _Thread_local unsigned n_resting;
 /* In front of an island, and with it behind the one before: more for larger ones, as on the heap. */
 static size_t gap(size_t len)
 {
-    return !CV_GUARDED ? 0 : len < 256 ? 64 : len < 4096 ? 256 : 1024;
+    return CV_GUARDED * (len < 256 ? 64u : len < 4096 ? 256u : 1024u);
 }
 
 /* What an island takes behind its gap. It begins at a whole grain and ends before one does: what is said of a
@@ -125,7 +125,7 @@ cv_span cv_island(cv_span span)
     if (len)
         memcpy(bytes, span.base, len);
     /* Every read of an empty span is seen: its byte is behind the only one of a block, or guarded. */
-    return (cv_span){ len || CV_GUARDED ? bytes : bytes + 1, span.len, span.off };
+    return (cv_span){ bytes + (!len & !CV_GUARDED), span.len, span.off };
 }
 
 static void drop(struct stretch *stretch)

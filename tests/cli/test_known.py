@@ -257,15 +257,16 @@ def damaged_databases_by_the_hundred():
 
 @test
 def many_at_once():
-    """Four processes write into one database, which did not exist."""
-    path = os.path.join(scratch(), "known.db")
+    """Eight processes write into one database, which did not exist: each sees none of it or all."""
     names = [cubin("sm_%d" % sm) for sm in (75, 90, 100, 120)]
-    run = [subprocess.Popen([CUVET, "known", "add", path, n], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for n in names * 2]
-    for p in run:
-        out, _ = p.communicate()
-        equal(p.returncode, CLEAN, out)
-    equal(rows(path, "SELECT count(DISTINCT source) FROM piece"), [(4,)])
-    equal(rows(path, "PRAGMA integrity_check"), [("ok",)])
+    for turn in range(4):
+        path = os.path.join(scratch(), "known-%d.db" % turn)
+        run = [subprocess.Popen([CUVET, "known", "add", path, n], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for n in names * 2]
+        for p in run:
+            out, _ = p.communicate()
+            equal(p.returncode, CLEAN, out)
+        equal(rows(path, "SELECT count(DISTINCT source) FROM piece"), [(4,)])
+        equal(rows(path, "PRAGMA integrity_check"), [("ok",)])
     for n in names:
         equal([o["match"] for o in lookup(path, n)[1]], ["bytes"], n)
 
