@@ -144,7 +144,7 @@ static void pay(fz_ops *ops)
     unsigned count = 1 + how % CV_COUNT(HALVES);
     cuvet_linker_options options = { .size = sizeof(options), .target = { .sm = 75 } };
     cuvet_limits lim = { .size = sizeof(lim) };
-    cuvet_ctx_options with = { sizeof(with), NULL, &lim, NULL, NULL };
+    cuvet_ctx_options with = { .size = sizeof(with), .limits = &lim };
     admits_file *file = calloc(2, sizeof(*file));
     cuvet_ctx *ctx = NULL;
     cuvet_linker linker;

@@ -107,14 +107,25 @@ static void check_result(const cv_final_job *other_job, const cv_final_options *
     FZ_CHECK(differ <= 1, "at most one byte differs");
 }
 
+static bool is_stage(const char *name)
+{
+    bool found = false;
+
+    for (uint64_t i = 0; cv_final_stage(i) && !found; i++)
+        found = strcmp(cv_final_stage(i), name) == 0;
+    return found;
+}
+
 /* Stages behind the backend: what it made is followed, written and compared with the input. */
 static bool is_behind_backend(const char *stage)
 {
     static const char *const BEHIND[] = { "debug remap", "notes", "write", "verify" };
     bool found = false;
 
-    for (size_t i = 0; i < CV_COUNT(BEHIND); i++)
+    for (size_t i = 0; i < CV_COUNT(BEHIND); i++) {
+        FZ_CHECK(is_stage(BEHIND[i]), "the stages have these names");
         found = found || strcmp(stage, BEHIND[i]) == 0;
+    }
     return found;
 }
 

@@ -11,7 +11,7 @@ CV_MAP     := -ffile-prefix-map=$(SRCDIR)=. -ffile-prefix-map=$(abspath $(BUILD)
 # The newest clang: sanitizers want it.
 SAN_CC     := $(firstword $(foreach c,clang-16 clang-15 clang-14 clang,$(if $(shell command -v $(c) 2>/dev/null),$(c))))
 # A hundred programs with sanitizers are linked in a fifth of the time by lld.
-SAN_LD     := $(if $(shell command -v "ld.lld$(SAN_CC:clang%=%)" 2>/dev/null),-fuse-ld=lld)
+SAN_LD     := $(addprefix --ld-path=,$(shell command -v "ld.lld$(SAN_CC:clang%=%)" 2>/dev/null))
 # MC/DC wants 18 at least, with the tools of its own version, which alone read what it writes; an older one is asked for nothing else.
 MCDC_CC    := $(firstword $(foreach v,20 19 18,$(if $(shell command -v clang-$(v) > /dev/null && command -v llvm-cov-$(v) > /dev/null \
                   && command -v llvm-profdata-$(v) > /dev/null && echo yes),clang-$(v))))

@@ -62,7 +62,7 @@ link-coverage: ## which relocation types and attributes the golden cases of link
 
 # In a push the build at hand is one of the two.
 check-repro: $(if $(CV_FULL),,all) ## two builds in different places, same bytes
-	@sh tools/check_repro.sh '$(CC)' $(if $(CV_FULL),,'$(BUILD)')
+	@JOBS=$(JOBS) sh tools/check_repro.sh '$(CC)' $(if $(CV_FULL),,'$(BUILD)')
 
 # Both compilers of the style guide, everything that we compile, not one warning. A build that is made with WERROR=1
 # anyway, as in .ci/run, is not made twice.

@@ -12,7 +12,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 places=another/deeper/place
-jobs=$(nproc)
+jobs=${JOBS:-$(nproc)}
+other=
 [ -n "$first" ] || { places="one $places"; jobs=$(((jobs + 1) / 2)); } # two builds share the machine
 for d in $places; do
     mkdir -p "$tmp/$d"
@@ -21,10 +22,11 @@ done
 if [ -z "$first" ]; then
     first=$tmp/one/build
     (cd "$tmp/one" && umask 022 && TZ=UTC LC_ALL=C make -s -j"$jobs" CC="$cc" BUILD=build all > /dev/null) &
+    other=$!
 fi
 (cd "$tmp/another/deeper/place" && umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make -s -j"$jobs" CC="$cc" \
     BUILD="$tmp/out" all > /dev/null)
-wait
+test -z "$other" || wait "$other"
 bad=0
 products="cuvet cuvet-worker cuvet-package libcuvet.a libcuvet.so.0 libcuvet-worker.so.0 compat/libnvJitLink.so.13"
 count=7

@@ -245,8 +245,9 @@ static database_state check(cli_database *database, database_mode mode)
     if (empty && mode == DATABASE_MAKE) {
         /* Two may begin it at the same time: it is asked again by the one who has it. */
         state = database_run(database, "BEGIN IMMEDIATE");
-        if (state == DATABASE_OK)
-            state = check_header(database, &empty);
+        if (state != DATABASE_OK)
+            return state;
+        state = check_header(database, &empty);
         if (empty)
             state = make_tables(database);
         if (state == DATABASE_OK)

@@ -12,12 +12,12 @@
 #define PAGE  UINT64_C(4096)
 
 /* Blocks of a class are of one size, so that who gives one back need not know which it was: eight classes to
- * each doubling, an eighth too much at most. 0: too small or too large to be kept. */
-static uint64_t class_of(uint64_t size)
+ * each doubling, an eighth too much at most. 0: nothing like it is kept. */
+static uint64_t class_of(const cv_keep *keep, uint64_t size)
 {
     uint64_t step = LEAST / 8;
 
-    if (size < LEAST || size > SIZE_MAX / 2)
+    if (keep->most == 0 || size < LEAST || size > SIZE_MAX / 2)
         return 0;
     while (step < size / 16)
         step *= 2;
@@ -27,16 +27,30 @@ static uint64_t class_of(uint64_t size)
 /* Pages are given by the system when they are touched first: it is told before that. */
 static void *asked_large(const cv_keep *keep, void *block, uint64_t size)
 {
-    uintptr_t begin = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE;
-    uintptr_t end = ((uintptr_t)block + size) / PAGE * PAGE;
+    /* Whole pages, so that it stays one piece of memory for the system, which can be moved when it grows. */
+    uintptr_t begin = (uintptr_t)block / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t)block + size + PAGE - 1) / PAGE * PAGE;
 
     if (keep->huge && block && size >= LARGE)
         (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: without it all is as it was */
     return block;
 }
 
+/* One block that is kept leaves; false: none is. */
+static bool remove_kept(cv_keep *keep, uint32_t index, cv_kept_block *gone)
+{
+    if (index >= keep->count)
+        return false;
+    *gone = keep->kept[index];
+    keep->bytes -= gone->size;
+    keep->count--;
+    memmove(&keep->kept[index], &keep->kept[index + 1], (keep->count - index) * sizeof(keep->kept[0]));
+    return true;
+}
+
 static void *take(cv_keep *keep, uint64_t size)
 {
+    cv_kept_block taken;
     void *found = NULL;
 
     pthread_mutex_lock(&keep->lock);
@@ -44,25 +58,12 @@ static void *take(cv_keep *keep, uint64_t size)
         if (keep->kept[i].size != size)
             continue;
         found = keep->kept[i].block;
-        keep->count--;
-        keep->bytes -= size;
-        memmove(&keep->kept[i], &keep->kept[i + 1], (keep->count - i) * sizeof(keep->kept[0]));
+        (void)remove_kept(keep, i, &taken);
     }
     pthread_mutex_unlock(&keep->lock);
     if (found)
         CV_UNGUARD(found, size);
     return found;
-}
-
-static void *keep_get(void *user, size_t size)
-{
-    cv_keep *keep = user;
-    uint64_t rounded = class_of(size);
-    void *block = rounded ? take(keep, rounded) : NULL;
-
-    if (block)
-        return block;
-    return asked_large(keep, keep->below.alloc(keep->below.user, (size_t)cv_max(rounded, size)), size);
 }
 
 static void give_below(const cv_keep *keep, const cv_kept_block *block)
@@ -71,27 +72,64 @@ static void give_below(const cv_keep *keep, const cv_kept_block *block)
     keep->below.release(keep->below.user, block->block, (size_t)block->size);
 }
 
-/* The block is kept, or the oldest one has to go first; it is in '*gone' then. */
+/* There is no more memory: what is kept goes back. False: nothing was. */
+static bool give_up(cv_keep *keep)
+{
+    cv_kept_block gone;
+    bool any = false, more = true;
+
+    while (more) {
+        pthread_mutex_lock(&keep->lock);
+        more = remove_kept(keep, 0, &gone);
+        pthread_mutex_unlock(&keep->lock);
+        if (more)
+            give_below(keep, &gone);
+        any |= more;
+    }
+    return any;
+}
+
+static void *keep_get(void *user, size_t size)
+{
+    cv_keep *keep = user;
+    uint64_t rounded = class_of(keep, size), room = cv_max(rounded, size);
+    void *block = rounded ? take(keep, rounded) : NULL;
+
+    if (block)
+        return block;
+    block = keep->below.alloc(keep->below.user, (size_t)room);
+    if (!block && give_up(keep))
+        block = keep->below.alloc(keep->below.user, (size_t)room);
+    return asked_large(keep, block, room);
+}
+
+/* Who goes for one more: of too many the smallest, of too large ones the oldest. */
+static uint32_t least_wanted(const cv_keep *keep)
+{
+    uint32_t index = 0;
+
+    for (uint32_t i = 0; keep->count == CV_KEEP_BLOCKS && i < keep->count; i++)
+        if (keep->kept[i].size < keep->kept[index].size)
+            index = i;
+    return index;
+}
+
+/* The block is kept, or another one has to go first; it is in '*gone' then. */
 static bool add(cv_keep *keep, const cv_kept_block *block, cv_kept_block *gone)
 {
     bool room = keep->bytes <= keep->most - block->size && keep->count < CV_KEEP_BLOCKS;
 
-    if (room) {
-        keep->kept[keep->count++] = *block;
-        keep->bytes += block->size;
-        return true;
-    }
-    *gone = keep->kept[0];
-    keep->bytes -= gone->size;
-    keep->count--;
-    memmove(&keep->kept[0], &keep->kept[1], keep->count * sizeof(keep->kept[0]));
-    return false;
+    if (!room && remove_kept(keep, least_wanted(keep), gone))
+        return false;
+    keep->kept[keep->count++] = *block;
+    keep->bytes += block->size;
+    return true;
 }
 
 static void keep_put(void *user, void *block, size_t size)
 {
     cv_keep *keep = user;
-    cv_kept_block now = { block, class_of(size) }, gone;
+    cv_kept_block now = { block, class_of(keep, size) }, gone;
     bool done = false;
 
     if (now.size == 0 || now.size > keep->most) {
@@ -111,8 +149,9 @@ static void keep_put(void *user, void *block, size_t size)
 static void *keep_resize(void *user, void *block, size_t old_size, size_t new_size)
 {
     cv_keep *keep = user;
-    uint64_t before = cv_max(class_of(old_size), old_size), after = cv_max(class_of(new_size), new_size);
-    void *other = class_of(new_size) != 0 && after > before ? take(keep, after) : NULL;
+    uint64_t before = cv_max(class_of(keep, old_size), old_size),
+             after = cv_max(class_of(keep, new_size), new_size);
+    void *other = class_of(keep, new_size) != 0 && after > before ? take(keep, after) : NULL;
 
     if (after == before)
         return block;
@@ -122,6 +161,8 @@ static void *keep_resize(void *user, void *block, size_t old_size, size_t new_si
         return other;
     }
     other = keep->below.resize(keep->below.user, block, (size_t)before, (size_t)after);
+    if (!other && give_up(keep))
+        other = keep->below.resize(keep->below.user, block, (size_t)before, (size_t)after);
     return after > before ? asked_large(keep, other, after) : other;
 }
 

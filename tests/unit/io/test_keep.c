@@ -13,13 +13,15 @@
 typedef struct shop {
     void *block[BLOCKS];
     size_t size[BLOCKS];
-    unsigned count, given;
+    unsigned count, given, refuse; /* so many calls fail */
 } shop;
 
 static void *shop_get(void *user, size_t size)
 {
     shop *from = user;
 
+    if (from->refuse && from->refuse--)
+        return NULL;
     ck_assert_uint_lt(from->count, BLOCKS);
     from->block[from->count] = malloc(size);
     ck_assert_ptr_nonnull(from->block[from->count]);
@@ -44,6 +46,8 @@ static void *shop_resize(void *user, void *block, size_t old_size, size_t new_si
     shop *from = user;
     unsigned i = shop_find(from, block, old_size);
 
+    if (from->refuse && from->refuse--)
+        return NULL;
     from->block[i] = realloc(block, new_size);
     from->size[i] = new_size;
     from->given++;
@@ -168,6 +172,57 @@ START_TEST(no_more_is_kept_than_was_said)
 }
 END_TEST
 
+/* Large ones are worth more than many small ones, and old ones less than new ones. */
+START_TEST(who_goes_first)
+{
+    uint8_t *block[CV_KEEP_BLOCKS], *large;
+
+    open_keep(64 * CV_MIB, false);
+    large = get(CV_MIB);
+    for (unsigned i = 0; i < CV_KEEP_BLOCKS; i++)
+        block[i] = get(64 * CV_KIB);
+    put(large, CV_MIB);
+    for (unsigned i = 0; i < CV_KEEP_BLOCKS; i++)
+        put(block[i], 64 * CV_KIB);
+    ck_assert_uint_eq(below.count, CV_KEEP_BLOCKS);
+    ck_assert_ptr_eq(get(CV_MIB), large);
+    put(large, CV_MIB);
+    close_keep();
+}
+END_TEST
+
+/* Without more memory below, what is kept is of use to nobody. */
+START_TEST(what_is_kept_goes_back_in_need)
+{
+    uint8_t *kept, *block;
+
+    for (unsigned grows = 0; grows < 2; grows++) {
+        open_keep(8 * CV_MIB, false);
+        kept = get(CV_MIB);
+        block = get(200);
+        put(kept, CV_MIB);
+        below.refuse = 1;
+        if (grows) {
+            block = alloc.resize(alloc.user, block, 200, 2 * CV_MIB);
+            ck_assert_ptr_nonnull(block);
+            put(block, 2 * CV_MIB);
+        } else {
+            put(get(2 * CV_MIB), 2 * CV_MIB);
+            put(block, 200);
+        }
+        ck_assert_uint_eq(keep.count, 1);
+        ck_assert_uint_eq(keep.bytes, 2 * CV_MIB);
+        below.refuse = 2; /* the second attempt, for which one block was given up, fails as well */
+        ck_assert_ptr_null(alloc.alloc(alloc.user, 3 * CV_MIB));
+        ck_assert_uint_eq(keep.count, 0);
+        below.refuse = 1; /* there is no second one for nothing */
+        ck_assert_ptr_null(alloc.alloc(alloc.user, 3 * CV_MIB));
+        ck_assert_uint_eq(below.refuse, 0);
+        close_keep();
+    }
+}
+END_TEST
+
 static bool holds(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -237,6 +292,8 @@ Suite *suite_keep(void)
     tcase_add_test(tcase, a_large_block_is_there_again);
     tcase_add_test(tcase, small_blocks_are_left_to_the_heap);
     tcase_add_test(tcase, no_more_is_kept_than_was_said);
+    tcase_add_test(tcase, who_goes_first);
+    tcase_add_test(tcase, what_is_kept_goes_back_in_need);
     tcase_add_test(tcase, what_grows_keeps_its_bytes);
     tcase_add_test(tcase, sizes_at_the_edge);
     suite_add_tcase(suite, tcase);
