@@ -211,7 +211,7 @@ static database_state check_tables(cli_database *database)
     return state == DATABASE_OK && !same ? DATABASE_DAMAGED : state;
 }
 
-/* @param empty nothing was ever written into it. Inside of a transaction: all that is read is of one moment. */
+/* In a transaction, so that all is of one moment. @param empty nothing was ever written into it */
 static database_state check_header(cli_database *database, bool *empty)
 {
     int64_t application, version, tables;

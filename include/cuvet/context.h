@@ -21,17 +21,17 @@ typedef struct cuvet_ctx_options {
     const cuvet_limits *limits; /**< NULL: preset "strict" */
     cuvet_diag_fn *diag;        /**< NULL: diagnostics are only counted */
     void *diag_user;
-    /** Bytes of freed blocks that the context keeps for its next object, 0: none. The second of two large links
-     * asks the system for little then. Only blocks of 64 KiB and more are kept, 128 at most; each may be an
-     * eighth larger than what limits.live counts, and what is kept counts for no limit. It goes back when there
-     * is no more memory. */
+    /** Bytes of freed blocks that the context keeps for its next object, 0: none. The second of two large
+     * links asks the system for little then. Only blocks of 64 KiB and more are kept, 128 at most; each may
+     * be an eighth larger than what limits.live counts, and what is kept counts for no limit. It goes back
+     * when there is no more memory. */
     uint64_t keep;
     unsigned flags; /**< CUVET_CTX_... */
 } cuvet_ctx_options;
 
-/** For blocks of 4 MiB and more the system is asked for large pages, which saves time of large links. The risk:
- * each may take up to 2 MiB more than limits.live knows, the system may stop to find such pages, and the wish
- * stays with the memory when it goes back to the heap, the caller's too. */
+/** For blocks of 4 MiB and more the system is asked for large pages, which saves time of large links. The
+ * risk: each may take up to 2 MiB more than limits.live knows, the system may stop to find such pages, and
+ * the wish stays with the memory when it goes back to the heap, the caller's too. */
 #define CUVET_CTX_HUGE_PAGES 1u
 
 /** Random access to bytes nobody vouches for. read_at fills the whole buffer or fails with CUVET_E_IO; it may
