@@ -89,6 +89,21 @@ class Bench:
             self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
         return r
 
+    def stages(self, name, where, rounds):
+        """where the time of a link goes, beside the floor; what is possible, and how much of it is reached"""
+        files = sorted(glob.glob(os.path.join(where, "*.cubin")))
+        said = Run([os.path.join(self.build, "bench", "stages"), str(rounds), "sm_90", os.path.join(self.tmp, "floor"), *files], output=True).text
+        rows = [(stage, float(us), float(check)) for stage, us, check in (line.split() for line in said.splitlines())]
+        floor, rows = rows[0][1], rows[1:]
+        # each check was asked twice; without the second time it is a part of its stage
+        total, checks = sum(us for _, us, _ in rows), sum(check for _, _, check in rows)
+        proof = sum(us for stage, us, _ in rows if stage in ("reread", "prove"))
+        for stage, us, check in rows:
+            self.t.add(name, "stage " + stage, us, "us", None, None, "%.1f %%%s" % (100 * us / total, ", its check %.0f us" % check if check else ""))
+        self.t.add(name, "checks of stages and proof", 100 * (checks + proof) / total, "%", "<= 15", checks + proof <= .15 * total,
+                   "%.0f us and %.0f us of %.0f us" % (checks, proof, total))
+        self.t.add(name, "link in memory / floor (inputs read, as much written)", total / floor, "x", None, None, "%.0f us / %.0f us" % (total, floor))
+
     def face(self, name, where, rounds):
         """the library that stands in libnvJitLink's place, in a program that knows only that one's functions"""
         if not self.jit:
@@ -192,6 +207,7 @@ class Bench:
             where = self.program(what, 2000)
             self.whole("%s 2000" % what, where, 5)
             self.inside("%s 2000" % what, where, self.n, 1)
+            self.stages("%s 2000" % what, where, max(5, self.n))
         self.inside("diamond 32", self.program("diamond", 32), 50, most_us=2000)
         self.whole("dag 400", self.program("dag", 400), 60, 1)
         for series in SERIES:
