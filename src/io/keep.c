@@ -54,11 +54,11 @@ static void *take(cv_keep *keep, uint64_t size)
     void *found = NULL;
 
     pthread_mutex_lock(&keep->lock);
-    for (uint32_t i = keep->count; i-- > 0 && !found;) {
-        if (keep->kept[i].size != size)
+    for (uint32_t at = keep->count; at-- > 0 && !found;) {
+        if (keep->kept[at].size != size)
             continue;
-        found = keep->kept[i].block;
-        (void)remove_kept(keep, i, &taken);
+        found = keep->kept[at].block;
+        (void)remove_kept(keep, at, &taken);
     }
     pthread_mutex_unlock(&keep->lock);
     if (found)
@@ -108,9 +108,9 @@ static uint32_t least_wanted(const cv_keep *keep)
 {
     uint32_t index = 0;
 
-    for (uint32_t i = 0; keep->count == CV_KEEP_BLOCKS && i < keep->count; i++)
-        if (keep->kept[i].size < keep->kept[index].size)
-            index = i;
+    for (uint32_t at = 0; keep->count == CV_KEEP_BLOCKS && at < keep->count; at++)
+        if (keep->kept[at].size < keep->kept[index].size)
+            index = at;
     return index;
 }
 
