@@ -103,9 +103,11 @@ cuvet_status cuvet_ctx_create(const cuvet_ctx_options *opt, cuvet_ctx **out)
     ctx = alloc.alloc(alloc.user, sizeof(*ctx));
     if (!ctx)
         return CUVET_E_NOMEM;
-    *ctx = (cuvet_ctx){
-        .alloc = alloc, .own = alloc, .lim = lim, .diag = options.diag, .diag_user = options.diag_user
-    };
+    memset(ctx, 0, sizeof(*ctx));
+    ctx->alloc = ctx->own = alloc;
+    ctx->lim = lim;
+    ctx->diag = options.diag;
+    ctx->diag_user = options.diag_user;
     status = begin_ctx(ctx, &options);
     if (status != CUVET_OK) {
         alloc.release(alloc.user, ctx, sizeof(*ctx));

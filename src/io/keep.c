@@ -27,12 +27,14 @@ static uint64_t class_of(const cv_keep *keep, uint64_t size)
 /* Pages are given by the system when they are touched first: it is told before that. */
 static void *asked_large(const cv_keep *keep, void *block, uint64_t size)
 {
-    /* Whole pages, so that it stays one piece of memory for the system, which can be moved when it grows. */
-    uintptr_t begin = (uintptr_t)block / PAGE * PAGE;
-    uintptr_t end = ((uintptr_t)block + size + PAGE - 1) / PAGE * PAGE;
+    uintptr_t begin, end;
 
-    if (keep->huge && block && size >= LARGE)
-        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: without it all is as it was */
+    if (!keep->huge || !block || size < LARGE)
+        return block;
+    /* Whole pages, so that it stays one piece of memory for the system, which can be moved when it grows. */
+    begin = (uintptr_t)block / PAGE * PAGE;
+    end = ((uintptr_t)block + size + PAGE - 1) / PAGE * PAGE;
+    (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: without it all is as it was */
     return block;
 }
 
@@ -54,11 +56,11 @@ static void *take(cv_keep *keep, uint64_t size)
     void *found = NULL;
 
     pthread_mutex_lock(&keep->lock);
-    for (uint32_t at = keep->count; at-- > 0 && !found;) {
-        if (keep->kept[at].size != size)
+    for (uint32_t at = keep->count; at > 0 && !found; at--) {
+        if (keep->kept[at - 1].size != size)
             continue;
-        found = keep->kept[at].block;
-        (void)remove_kept(keep, at, &taken);
+        found = keep->kept[at - 1].block;
+        (void)remove_kept(keep, at - 1, &taken);
     }
     pthread_mutex_unlock(&keep->lock);
     if (found)
@@ -168,7 +170,10 @@ static void *keep_resize(void *user, void *block, size_t old_size, size_t new_si
 
 cuvet_status cv_keep_init(cv_keep *keep, const cuvet_alloc *below, uint64_t most, bool huge)
 {
-    *keep = (cv_keep){ .below = *below, .most = most, .huge = huge };
+    memset(keep, 0, sizeof(*keep));
+    keep->below = *below;
+    keep->most = most;
+    keep->huge = huge;
     return pthread_mutex_init(&keep->lock, NULL) == 0 ? CUVET_OK : CUVET_E_NOMEM;
 }
 
