@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cuvet/cuvet.h>
+
+#include "timing.h"
 
 #define BATCHES 15u
 #define MIN_NS  UINT64_C(20000000)
@@ -34,21 +35,6 @@ static int load(const char *name, input_payload *payload)
     return 0;
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double first = *(const double *)left, second = *(const double *)right;
-
-    return (first > second) - (first < second);
-}
-
 /* One call of what is measured; non-zero ends the bench. */
 typedef int call(const input_payload *payload);
 
@@ -59,23 +45,22 @@ static int measure(call *fn, const input_payload *payload, double *ns)
     uint64_t count = 1, start, took;
 
     for (;; count *= 2) {
-        start = cpu_ns();
+        start = bench_cpu_ns();
         for (uint64_t i = 0; i < count; i++)
             if (fn(payload))
                 return 5;
-        took = cpu_ns() - start;
+        took = bench_cpu_ns() - start;
         if (took >= MIN_NS)
             break;
     }
     for (unsigned right = 0; right < BATCHES; right++) {
-        start = cpu_ns();
+        start = bench_cpu_ns();
         for (uint64_t i = 0; i < count; i++)
             if (fn(payload))
                 return 5;
-        batch[right] = (double)(cpu_ns() - start) / (double)count;
+        batch[right] = (double)(bench_cpu_ns() - start) / (double)count;
     }
-    qsort(batch, BATCHES, sizeof(batch[0]), by_value);
-    *ns = batch[BATCHES / 2];
+    *ns = bench_median(batch, BATCHES);
     return 0;
 }
 

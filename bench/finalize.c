@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cuvet/cuvet.h>
+
+#include "timing.h"
 
 typedef struct finalize_object {
     const char *name;
@@ -21,14 +22,6 @@ typedef struct finalize_object {
 } finalize_object;
 
 static char out_name[4096];
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
 
 /* The file again, into memory that is there. */
 static int fetch(const finalize_object *object)
@@ -77,7 +70,7 @@ static int finalize(cuvet_ctx *ctx, cuvet_finalizer finalizer, const finalize_ob
 static uint64_t round_of(cuvet_ctx *ctx, const cuvet_finalizer *finalizer, const finalize_object *all,
                          int count, bool files)
 {
-    uint64_t start = cpu_ns();
+    uint64_t start = bench_cpu_ns();
 
     for (int i = 0; i < count; i++) {
         cuvet_final_result result = { .size = sizeof(result), .bytes = all[i].bytes, .n = all[i].size };
@@ -86,7 +79,7 @@ static uint64_t round_of(cuvet_ctx *ctx, const cuvet_finalizer *finalizer, const
             (files && put(result.bytes, result.n)))
             return 0;
     }
-    return cpu_ns() - start;
+    return bench_cpu_ns() - start;
 }
 
 int main(int argc, char **argv)

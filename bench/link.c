@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cuvet/cuvet.h>
+
+#include "timing.h"
 
 #define MAX_ROUNDS 1000
 #define KEPT       (UINT64_C(1) << 30)
@@ -113,9 +114,9 @@ static int link_in(cuvet_ctx *ctx, link_program *program)
     return status != CUVET_OK;
 }
 
-static int link_ours(link_program *program, uint64_t *peak)
+static int link_ours(link_program *program, unsigned flags, uint64_t *peak)
 {
-    const cuvet_ctx_options co = { .size = sizeof(co) };
+    const cuvet_ctx_options co = { .size = sizeof(co), .flags = flags };
     cuvet_ctx *ctx = NULL;
     int bad = cuvet_ctx_create(&co, &ctx) != CUVET_OK || link_in(ctx, program);
 
@@ -163,27 +164,6 @@ static int open_jit(const char *path, jit_calls *jit)
            symbol(lib, "nvJitLinkDestroy", &jit->destroy, sizeof(jit->destroy));
 }
 
-static double cpu_us(void)
-{
-    struct timespec time;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double first = *(const double *)left, second = *(const double *)right;
-
-    return (first > second) - (first < second);
-}
-
-static double median(double *value, size_t count)
-{
-    qsort(value, count, sizeof(*value), by_value);
-    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
-}
-
 static double least(const double *value, size_t count)
 {
     double most = value[0];
@@ -193,56 +173,58 @@ static double least(const double *value, size_t count)
     return most;
 }
 
-/* Median of links in one context, which keeps what they give back; the first is not counted. */
-static int measure_kept(link_program *program, unsigned flags, size_t rounds, double *us)
+/* Median of links by what a context may do with memory: each has a context of its own, or all one that keeps
+ * what they give back. The first is not counted. */
+static int measure_memory(link_program *program, uint64_t keep, unsigned flags, size_t rounds, double *us)
 {
-    const cuvet_ctx_options co = { .size = sizeof(co), .keep = KEPT, .flags = flags };
+    const cuvet_ctx_options co = { .size = sizeof(co), .keep = keep, .flags = flags };
     static double took[MAX_ROUNDS];
     cuvet_ctx *ctx = NULL;
     int bad = cuvet_ctx_create(&co, &ctx) != CUVET_OK || link_in(ctx, program);
 
     for (size_t i = 0; i < rounds && !bad; i++) {
-        double start = cpu_us();
+        double start = bench_cpu_us();
 
-        bad = link_in(ctx, program);
-        took[i] = cpu_us() - start;
+        bad = keep ? link_in(ctx, program) : link_ours(program, flags, NULL);
+        took[i] = bench_cpu_us() - start;
     }
     cuvet_ctx_destroy(ctx);
     if (!bad)
-        *us = median(took, rounds);
+        *us = bench_median(took, rounds);
     return bad;
 }
 
 static int measure(link_program *program, const jit_calls *face, const jit_calls *jit, size_t rounds)
 {
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratio[MAX_ROUNDS];
-    double kept = 0, huge = 0;
+    double kept = 0, huge = 0, both = 0;
     uint64_t peak = 0;
 
     /* The first of each warms its code. */
-    if (link_ours(program, &peak) || (face && link_jit(program, face)) || (jit && link_jit(program, jit)))
+    if (link_ours(program, 0, &peak) || (face && link_jit(program, face)) || (jit && link_jit(program, jit)))
         return 1;
     for (size_t i = 0; i < rounds; i++) {
-        double start = cpu_us();
+        double start = bench_cpu_us();
 
-        if (face ? link_jit(program, face) : link_ours(program, NULL))
+        if (face ? link_jit(program, face) : link_ours(program, 0, NULL))
             return 1;
-        ours[i] = cpu_us() - start;
-        start = cpu_us();
+        ours[i] = bench_cpu_us() - start;
+        start = bench_cpu_us();
         if (jit && link_jit(program, jit))
             return 1;
-        theirs[i] = cpu_us() - start;
+        theirs[i] = bench_cpu_us() - start;
         ratio[i] = theirs[i] / (ours[i] > 0 ? ours[i] : 1);
     }
-    if (!face && (measure_kept(program, 0, rounds, &kept) ||
-                  measure_kept(program, CUVET_CTX_HUGE_PAGES, rounds, &huge)))
+    if (!face && (measure_memory(program, 0, CUVET_CTX_HUGE_PAGES, rounds, &huge) ||
+                  measure_memory(program, KEPT, 0, rounds, &kept) ||
+                  measure_memory(program, KEPT, CUVET_CTX_HUGE_PAGES, rounds, &both)))
         return 1;
     printf("objects %zu in %" PRIu64 " out %" PRIu64 " peak %" PRIu64 " ours_us %.1f best_us %.1f",
-           program->size, program->in, program->out, peak, median(ours, rounds), least(ours, rounds));
+           program->size, program->in, program->out, peak, bench_median(ours, rounds), least(ours, rounds));
     if (jit)
-        printf(" jit_us %.1f ratio %.2f", median(theirs, rounds), median(ratio, rounds));
+        printf(" jit_us %.1f ratio %.2f", bench_median(theirs, rounds), bench_median(ratio, rounds));
     if (!face)
-        printf(" kept_us %.1f huge_us %.1f", kept, huge);
+        printf(" huge_us %.1f kept_us %.1f both_us %.1f", huge, kept, both);
     printf("\n");
     return 0;
 }

@@ -82,7 +82,7 @@ class Bench:
         if "ratio" in r:
             self.t.add(name, "libnvJitLink / cuvet, in process", r["ratio"], "x", ">= %g" % target, r["ratio"] >= target,
                        "%.0f us / %.0f us, warm" % (r["jit_us"], r["ours_us"]))
-            for key, how in (("kept_us", "memory kept"), ("huge_us", "memory kept, large pages")):
+            for key, how in (("huge_us", "large pages"), ("kept_us", "memory kept"), ("both_us", "memory kept, large pages")):
                 self.t.add(name, "the same, " + how, r["jit_us"] / r[key], "x", None, None,
                            "%.0f us, no pairs: %.2f of the time without" % (r[key], r[key] / r["ours_us"]))
         if most_us:

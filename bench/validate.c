@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cubin/cubin.h"
+#include "timing.h"
 
 #define FLAGS_COMPRESSED UINT64_C(0xf000)
 #define KIND_ELF         2
@@ -83,14 +83,6 @@ static int collect(images *all, const uint8_t *base, uint64_t size)
     return 0;
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static int examine_all(cv_ctx *ctx, cv_cubin *cubin, const images *all, uint64_t *sections)
 {
     cv_ledger ledger = { 0 };
@@ -136,12 +128,12 @@ int main(int argc, char **argv)
         return 5;
     cv_ctx_init(&ctx, &cv_alloc_default, &lim);
     cv_cubin_init(&cubin);
-    double start = now(), spent = 0;
+    double start = (double)bench_cpu_ns() * 1e-9, spent = 0;
     while (all.count && spent < MIN_SECONDS) {
         if (examine_all(&ctx, &cubin, &all, &sections) != 0)
             return 1;
         rounds++;
-        spent = now() - start;
+        spent = (double)bench_cpu_ns() * 1e-9 - start;
     }
     printf("cubins %zu bytes %" PRIu64 " sections %" PRIu64 " rounds %" PRIu64
            " gb_per_s %.3f ns_per_section %.1f\n",

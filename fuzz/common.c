@@ -227,3 +227,16 @@ uint64_t fz_edge(fz_ops *ops, uint64_t len)
     default: return fz_u64(ops);
     }
 }
+
+size_t fz_append(uint8_t *file, size_t room, size_t size, const void *bytes, size_t count)
+{
+    FZ_CHECK(size <= room && count <= room - size, "a file has room");
+    memcpy(file + size, bytes, count);
+    return size + count;
+}
+
+void fz_ar_header(char header[FZ_AR_HEADER + 1], const char *name, size_t size)
+{
+    (void)snprintf(header, FZ_AR_HEADER + 1, "%-16.16s%-12d%-6d%-6d%-8s%-10zu`\n", name, 0, 0, 0, "644",
+                   size);
+}

@@ -88,6 +88,13 @@ uint64_t fz_u64(fz_ops *ops);
 /* A number worth trying for something of length len: small, near len, near 2^32 or 2^64. */
 uint64_t fz_edge(fz_ops *ops, uint64_t len);
 
+/* Behind the first 'size' bytes of a file that a target puts together, which has room for so many; how many
+ * there are then. */
+size_t fz_append(uint8_t *file, size_t room, size_t size, const void *bytes, size_t count);
+/* The header of a member in an archive. */
+#define FZ_AR_HEADER 60u
+void fz_ar_header(char header[FZ_AR_HEADER + 1], const char *name, size_t size);
+
 /* A file that the build made, as bytes of the target: 'name' is an array. */
 #define FZ_CARRY(name, path)                                                                                 \
     __asm__(".section .rodata\n.balign 8\n" #name ":\n.incbin \"" path "\"\n.previous\n");                   \

@@ -4,7 +4,6 @@
  * code is that of target_hosts.c. Two bytes each: what it is, and how. */
 #include <cuvet/linker.h>
 #include <lz4.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 
 FZ_CARRY(cv_admitted_code, CV_FUZZ_HOSTS);
 
-enum { MOST_BYTES = 1 << 15, AR_HEADER = 60, MEMBER = 64, TRIALS = 16 };
+enum { MOST_BYTES = 1 << 15, MEMBER = 64, TRIALS = 16 };
 
 typedef struct admits_sample {
     uint32_t off, size;
@@ -61,9 +60,7 @@ typedef struct admits_file {
 
 static void append(admits_file *file, const void *bytes, size_t size)
 {
-    FZ_CHECK(size <= sizeof(file->bytes) - file->size, "a file has room");
-    memcpy(file->bytes + file->size, bytes, size);
-    file->size += size;
+    file->size = fz_append(file->bytes, sizeof(file->bytes), file->size, bytes, size);
 }
 
 /* An object of some toolkit, for a linker that takes code of some: linking.md, "newer than toolkit", and for
@@ -107,7 +104,7 @@ static void append_packed(admits_file *archive, admits_file *scratch, unsigned s
     const uint8_t *bytes = cv_admitted_code + SAMPLES[sample].off;
     uint8_t head[16 + MEMBER] = { 0x50, 0xED, 0x55, 0xBA, 1, 0, 16, [16] = 2, 0, 1, 1, MEMBER };
     uint8_t *header = head + 16;
-    char field[AR_HEADER + 1];
+    char field[FZ_AR_HEADER + 1];
     int stored;
 
     scratch->size = 0;
@@ -129,9 +126,8 @@ static void append_packed(admits_file *archive, admits_file *scratch, unsigned s
         header[0x38 + i] = (uint8_t)(SAMPLES[sample].size >> (8 * i));
     }
     memcpy(scratch->bytes, head, sizeof(head));
-    (void)snprintf(field, sizeof(field), "%-16s%-12d%-6d%-6d%-8s%-10zu`\n", "m/", 0, 0, 0, "644",
-                   scratch->size);
-    append(archive, field, AR_HEADER);
+    fz_ar_header(field, "m/", scratch->size);
+    append(archive, field, FZ_AR_HEADER);
     append(archive, scratch->bytes, scratch->size);
 }
 

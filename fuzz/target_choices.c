@@ -51,9 +51,7 @@ enum { OTHER, EQUAL, TOO_MANY, TOO_LARGE, TOO_DEEP, FINISHED };
 
 static void append(choices_run *run, const void *bytes, size_t size)
 {
-    FZ_CHECK(size <= sizeof(run->bytes) - run->size, "a file has room");
-    memcpy(run->bytes + run->size, bytes, size);
-    run->size += size;
+    run->size = fz_append(run->bytes, sizeof(run->bytes), run->size, bytes, size);
 }
 
 static void put(uint8_t *at, uint64_t value, size_t bytes)
@@ -219,16 +217,15 @@ static void check(choices_run *run, cuvet_ctx *ctx, cuvet_select handle)
 static void hide(choices_run *run)
 {
     static const char TEXT[] = "Read me first.\n\n";
-    char header[61];
-    size_t front = 8 + 60 + sizeof(TEXT) - 1;
+    char header[FZ_AR_HEADER + 1];
+    size_t front = 8 + FZ_AR_HEADER + sizeof(TEXT) - 1;
 
     FZ_CHECK(front + run->size + 1 <= sizeof(run->bytes), "room");
     memmove(run->bytes + front, run->bytes, run->size);
-    (void)snprintf(header, sizeof(header), "%-16s%-12d%-6d%-6d%-8s%-10zu`\n", "text/", 0, 0, 0, "644",
-                   run->size + sizeof(TEXT) - 1);
+    fz_ar_header(header, "text/", run->size + sizeof(TEXT) - 1);
     memcpy(run->bytes, "!<arch>\n", 8);
-    memcpy(run->bytes + 8, header, 60);
-    memcpy(run->bytes + 68, TEXT, sizeof(TEXT) - 1);
+    memcpy(run->bytes + 8, header, FZ_AR_HEADER);
+    memcpy(run->bytes + 8 + FZ_AR_HEADER, TEXT, sizeof(TEXT) - 1);
     run->size += front;
 }
 

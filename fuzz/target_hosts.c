@@ -21,7 +21,6 @@ enum {
     OBJECTS = FILES * MEMBERS,
     EVENTS = 2 * OBJECTS + 2 * FILES,
     MOST_BYTES = 1 << 15,
-    AR_HEADER = 60,
     TEXT = 96
 };
 
@@ -110,9 +109,7 @@ typedef struct hosts_run {
 
 static void append(hosts_file *file, const void *bytes, size_t size)
 {
-    FZ_CHECK(size <= sizeof(file->bytes) - file->size, "a file has room");
-    memcpy(file->bytes + file->size, bytes, size);
-    file->size += size;
+    file->size = fz_append(file->bytes, sizeof(file->bytes), file->size, bytes, size);
 }
 
 static void want(hosts_run *run, const char *kind, unsigned file, const char *member)
@@ -198,11 +195,10 @@ typedef struct hosts_member {
 static void append_member(hosts_file *file, const char *field, const char *front, const void *body,
                           size_t size)
 {
-    char header[AR_HEADER + 1];
+    char header[FZ_AR_HEADER + 1];
 
-    (void)snprintf(header, sizeof(header), "%-16s%-12d%-6d%-6d%-8s%-10zu`\n", field, 0, 0, 0, "644",
-                   strlen(front) + size);
-    append(file, header, AR_HEADER);
+    fz_ar_header(header, field, strlen(front) + size);
+    append(file, header, FZ_AR_HEADER);
     append(file, front, strlen(front));
     append(file, body, size);
     if (file->size % 2)

@@ -28,7 +28,7 @@ static const places_piece SAMPLES[] = {
 };
 #undef PIECE
 
-enum { MOST_BYTES = 1 << 17, MOST_PLACES = 64, PARTS = 5, AR_HEADER = 60 };
+enum { MOST_BYTES = 1 << 17, MOST_PLACES = 64, PARTS = 5 };
 
 typedef struct places_run {
     uint8_t bytes[MOST_BYTES];
@@ -44,9 +44,7 @@ typedef struct places_run {
 
 static void append(places_run *run, const void *bytes, size_t size)
 {
-    FZ_CHECK(size <= sizeof(run->bytes) - run->size, "a file has room");
-    memcpy(run->bytes + run->size, bytes, size);
-    run->size += size;
+    run->size = fz_append(run->bytes, sizeof(run->bytes), run->size, bytes, size);
 }
 
 static void append_piece(places_run *run, unsigned piece)
@@ -131,12 +129,11 @@ static void draw_fatbins(places_run *run, fz_ops *ops)
 /* The name stands in front of the content when there is one. */
 static void append_member(places_run *run, const places_run *name, const places_run *body)
 {
-    char header[AR_HEADER + 1], field[32];
+    char header[FZ_AR_HEADER + 1], field[32];
 
     (void)snprintf(field, sizeof(field), name->size ? "#1/%zu" : "m/", name->size);
-    (void)snprintf(header, sizeof(header), "%-16.16s%-12d%-6d%-6d%-8s%-10zu`\n", field, 0, 0, 0, "644",
-                   name->size + body->size);
-    append(run, header, AR_HEADER);
+    fz_ar_header(header, field, name->size + body->size);
+    append(run, header, FZ_AR_HEADER);
     append(run, name->bytes, name->size);
     append(run, body->bytes, body->size);
     if (run->size % 2)

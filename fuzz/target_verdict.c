@@ -66,9 +66,7 @@ typedef struct verdict_way {
 
 static void append(verdict_file *file, const void *bytes, size_t size)
 {
-    FZ_CHECK(size <= sizeof(file->bytes) - file->size, "a case has room");
-    memcpy(file->bytes + file->size, bytes, size);
-    file->size += size;
+    file->size = fz_append(file->bytes, sizeof(file->bytes), file->size, bytes, size);
 }
 
 static void append_zeros(verdict_file *file, size_t unit)

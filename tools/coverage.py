@@ -47,15 +47,16 @@ def run_all(jobs, build, profiles, workers):
     def run(numbered):
         number, job = numbered
         raw = os.path.join(profiles, "raw-%d" % number)
+        apart = kills(job)
         # A file for each process takes longer to merge than the process took. Processes that add up in one file may not be killed
         # while they write it.
-        job.env.update(LLVM_PROFILE_FILE=os.path.join(raw, "%p-%m.profraw" if kills(job) else "%4m.profraw"), CK_FORK="no")
+        job.env.update(LLVM_PROFILE_FILE=os.path.join(raw, "%p-%m.profraw" if apart else "%4m.profraw"), CK_FORK="no")
         runtests.asan_in_a_push(job)
         os.makedirs(raw)
         runtests.run_job(job, build)
         files = glob.glob(os.path.join(raw, "*.profraw"))
         out = os.path.join(profiles, "%d.profdata" % number)
-        if files and not kills(job) and not merge(files, out, "any"):
+        if files and not apart and not merge(files, out, "any"):
             print("coverage: counts of %s are torn: some of what it reached is missing here" % job.name)
         if files and not os.path.exists(out) and not merge(files, out):
             print("coverage: no counts of %s can be read: are all its processes ended by signals?" % job.name)
@@ -284,7 +285,7 @@ def main():
     print("coverage: %d branch sides behind CV_NEVER excluded; every missing line and branch: %s" % (excluded, out))
     bad = check_floor(floors, totals)
     print("coverage: slowest: " + ", ".join("%s %.0f s" % (j.name, j.seconds) for j in sorted(done, key=lambda j: -j.seconds)[:16]))
-    runtests.say_leaks_later(done)
+    runtests.say_leaks_later(done, a.mode)
     failed = [j for j in done if j.failed]
     for j in failed:
         print("coverage: %s failed in this build:" % j.name)

@@ -262,8 +262,8 @@ def asan_in_a_push(job):
         job.env.setdefault("ASAN_OPTIONS", options)
 
 
-def say_leaks_later(jobs):
-    left = [j.name for j in jobs if j.env.get("ASAN_OPTIONS", "").endswith("detect_leaks=0")]
+def say_leaks_later(jobs, mode):
+    left = mode == "asan" and [j.name for j in jobs if j.env.get("ASAN_OPTIONS", "").endswith("detect_leaks=0")]
     if left:
         print("leaks of what %d scripts start are left to check-full: %s" % (len(left), ", ".join(left)))
 
@@ -379,8 +379,7 @@ def main():
             kept.add(j)
 
     jobs = every
-    if args.mode == "asan":
-        say_leaks_later(jobs)
+    say_leaks_later(jobs, args.mode)
     skipped = [j for j in jobs if j.skipped]
     for j in skipped:
         print("SKIPPED: %s: %s" % (j.name, j.why), flush=True)

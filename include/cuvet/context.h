@@ -29,9 +29,10 @@ typedef struct cuvet_ctx_options {
     unsigned flags; /**< CUVET_CTX_... */
 } cuvet_ctx_options;
 
-/** For blocks of 4 MiB and more the system is asked for large pages, which saves time of large links. The
- * risk: each may take up to 2 MiB more than limits.live knows, the system may stop to find such pages, and
- * the wish stays with the memory when it goes back to the heap, the caller's too. */
+/** For blocks of 4 MiB and more the system is asked for large pages, which saves time where blocks are new,
+ * not where they were kept. The risk: each may take up to 2 MiB more than limits.live knows, the system may
+ * stop to find such pages, and the wish stays with the memory when it goes back to the heap, the caller's
+ * too. */
 #define CUVET_CTX_HUGE_PAGES 1u
 
 /** Random access to bytes nobody vouches for. read_at fills the whole buffer or fails with CUVET_E_IO; it may
