@@ -75,6 +75,7 @@ static void on_diag(void *user, const cuvet_diag *diag)
     scan->profile = scan->profile ||
                     (diag->severity == CUVET_WARNING && cuvet_rule_get(diag->rule)->cls == CUVET_C_PROFILE);
     scan->rule_limit = scan->rule_limit || verdict == CUVET_V_LIMIT;
+    scan->unsupported = scan->unsupported || verdict == CUVET_V_UNSUPPORTED;
     if (verdict > scan->worst)
         scan->worst = verdict;
 }

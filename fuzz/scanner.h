@@ -44,6 +44,7 @@ typedef struct fz_scan {
     cuvet_summary sum;
     cuvet_status status;     /* what ended the scan: END when all is well */
     bool rule_limit;         /* a limit was reported */
+    bool unsupported;        /* so was something that is not examined, whatever the verdict is */
     bool profile;            /* something was reported that no known producer writes */
     uint64_t kind[FZ_KINDS]; /* items by what they are: ELF, PTX, LTO-IR, bitcode, others */
     fz_claim *list;

@@ -96,7 +96,9 @@ static void sources(const readers_run *run, const fz_scan *first)
                                .once = param >> 17 & 1,
                                .flip = (uint8_t)(1 + (param >> 18)) };
     scan_source(&scan, &source, run);
-    FZ_CHECK(source.other || scan.status == CUVET_E_IO || scan.sum.verdict == CUVET_V_ERROR,
+    /* What was read ahead in vain is asked for again: one failure may leave no trace at all. */
+    FZ_CHECK(source.other || scan.status == CUVET_E_IO || scan.sum.verdict == CUVET_V_ERROR ||
+                 (source.once && scan.hash == first->hash),
              "what cannot be read is said to be so");
 }
 
@@ -125,7 +127,7 @@ static void objects(const readers_run *run, const fz_scan *first)
     bool whole = run->count == 1 && run->piece[0].payload == 0 && run->piece[0].examined &&
                  (run->piece[0].kind == CUVET_K_CUBIN || run->piece[0].kind == CUVET_K_MERCURY);
 
-    if (whole && first->n_errors == 0 && first->sum.verdict != CUVET_V_UNSUPPORTED)
+    if (whole && first->n_errors == 0 && !first->unsupported)
         FZ_CHECK(cuvet_elf_create(ctx, in->bytes, in->len, &elf) == CUVET_OK, "a clean ELF is an ELF");
     FZ_CHECK(cuvet_linker_create(ctx, &opt, &linker) == CUVET_OK, "a linker");
     if (cuvet_linker_add(ctx, linker, in->bytes, in->len, "") == CUVET_OK)

@@ -294,7 +294,8 @@ void cv_fatbin_examine(cv_examine_job *job)
         examine_content(job, &member, content, inner);
     if (full && !job->result->nested)
         search_member(job, content, inner);
-    if (full)
+    /* Who takes the content of a piece that was judged has had this answer: the file is not read for it. */
+    if (full && !job->opt->take)
         search_header(job, header);
     if (job->opt->ledger)
         claim_member(job, &member, header);
