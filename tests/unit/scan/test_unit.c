@@ -230,6 +230,30 @@ START_TEST(other_source_same_place)
 }
 END_TEST
 
+/* What may begin in a header is looked at in the file, by who judges the unit, and not again by who takes its
+ * content: a read that failed then would be one that nobody hears of. */
+START_TEST(header_is_searched_once)
+{
+    unit_counted counted = container(1, 128);
+    cuvet_source src = source_of(&counted);
+    cv_unit unit;
+
+    put(&counted, CV_FATBIN_HEADER + CV_FATBIN_MEMBER + 12, 4, CV_FATBIN_MAGIC);
+    unit = unit_at(&counted, CV_FATBIN_HEADER, 128);
+    for (unsigned take = 0; take < 2; take++) {
+        cv_examine_options opt = { .depth = CUVET_DEPTH_FULL, .take = take == 1 };
+        cv_result result;
+
+        counted.reads = 0;
+        cv_examine(&worker, &src, &unit, &opt, &result);
+        ck_assert_int_eq(result.status, CUVET_OK);
+        ck_assert_uint_eq(counted.reads, take ? 1 : 2);
+        cv_result_free(&result);
+    }
+    drop(&counted);
+}
+END_TEST
+
 /* A place that cannot be read belongs to the units that lie there, however much is read at once. */
 START_TEST(bad_place_is_one_units_finding)
 {
@@ -323,6 +347,7 @@ Suite *suite_unit(void)
     tcase_add_loop_test(tcase, changed_header, 0, count);
     tcase_add_test(tcase, near_bytes_are_used);
     tcase_add_loop_test(tcase, other_source_same_place, 0, count);
+    tcase_add_test(tcase, header_is_searched_once);
     tcase_add_test(tcase, bad_place_is_one_units_finding);
     tcase_add_test(tcase, tiny_members_are_read_together);
     tcase_add_test(tcase, large_members_are_read_once);
