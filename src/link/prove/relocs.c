@@ -175,9 +175,14 @@ static cuvet_status check_shared(cv_prove *prove, const cv_prove_reloc *reloc)
     return cv_prove_use_shared(prove, reloc, cv_wrap_sub(field, addend) & field_mask(facts));
 }
 
-/* It writes into the section, and its result is not that of the loader. */
+/* It writes into the section, and its result is not that of the loader. A type that a linker writes nothing
+ * for may lie in what another one writes. */
 static bool add_field(cv_prove *prove, const cv_prove_reloc *reloc)
 {
+    cv_pair written = cv_prove_mask_of(prove, reloc->elf.type);
+
+    if ((written.low | written.high) == 0)
+        return true;
     return cv_keys_push(&prove->ctx->mem, &prove->field,
                         (cv_key){ reloc->elf.off, reloc->elf.type | (prove->here.fits ? CV_PROVE_FITS : 0) });
 }
