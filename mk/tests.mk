@@ -103,7 +103,7 @@ check-full: ## everything: full corpora sweeps, every sanitizer mode, every gate
 	@$(SUBMAKE) all tests-build
 	@$(SUBMAKE) MODE=asan BUILD=$(BUILD)/asan replay-build
 	@CV_FULL=1 $(RUNTESTS) --unit $(TEST_BINS) --scripts --replay $(BUILD)/asan/replay --examples $(EXAMPLE_BINS) \
-	    --gates $(GATES) unsafe folders asan int tsan msan hardening repro lint coverage ossfuzz bare \
+	    --gates $(GATES) warnings unsafe folders asan int tsan msan hardening repro lint coverage ossfuzz bare \
 	    $(if $(RESUME),--resume) $(RUNTESTS_ARGS)
 
 check-sweeps: ## of check-full: every prefix, byte and limit of all samples, in the release build and under ASan + UBSan
