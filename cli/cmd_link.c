@@ -43,7 +43,11 @@ static bool begin_link(link_run *run)
 {
     const link_args *args = run->args;
     const cuvet_ctx_options co = {
-        .size = sizeof(co), .limits = &args->common.limits, .diag = link_on_diag, .diag_user = run
+        .size = sizeof(co),
+        .limits = &args->common.limits,
+        .diag = link_on_diag,
+        .diag_user = run,
+        .flags = args->common.set[CLI_O_HUGE_PAGES] ? CUVET_CTX_HUGE_PAGES : 0,
     };
     const char *policy = args->common.value[CLI_O_POLICY];
     const cuvet_linker_options lo = {

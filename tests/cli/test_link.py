@@ -5,15 +5,18 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
 
 import lib_places
-from lib_cli import CLEAN, FINDINGS, IO, LIMIT, ROOT, USAGE, cuvet, equal, golden, main, read, sample, scratch, test, write
+from lib_cli import CLEAN, CUVET, FINDINGS, IO, LIMIT, ROOT, USAGE, Skip, cuvet, equal, golden, main, read, sample, scratch, test, write
 
 sys.path.append(os.path.join(ROOT, "tools", "corpus"))
 sys.path.append(os.path.join(ROOT, "tests", "hostile"))
+sys.path.append(os.path.join(ROOT, "bench"))
 import edit  # noqa: E402
 import link_mutants  # noqa: E402
+import link_objects  # noqa: E402
 
 FRAME_SIZE, MAX_STACK_SIZE = 0x11, 0x23
 A, B = sample("two_a.sm_75.rdc.cubin"), sample("two_b.sm_75.rdc.cubin")
@@ -996,6 +999,26 @@ def parameters_of_two_definitions():
         sizes = [out.get(edit.SYM["size"], at) for name, at in out.symbols() if name == "_param"]
         equal(sizes, [8, 4, 8])
         equal(cuvet("scan", write(bytes(out), "out.cubin")).rc, CLEAN)
+
+
+@test
+def huge_pages():
+    """The same bytes, and the system is asked for large pages for the one input that has room for them."""
+    obj = link_objects.Obj()
+    obj.variable("table", link_objects.SPACE_GLOBAL, 5 << 20)
+    obj.functions.append(link_objects.Function("kernel", kernel=True, loads=("table",)))
+    big, d = write(obj.write(), "big.cubin"), scratch()
+    equal(linked("--huge-pages", big, arch="sm_90"), linked(big, arch="sm_90"), "--huge-pages")
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    for words, asked in (((), False), (("--huge-pages",), True)):
+        log, out = os.path.join(d, "log"), os.path.join(d, "out.cubin")
+        r = subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=madvise", CUVET, "link", "-arch=sm_90", *words, big, "-o", out],
+                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+        if r.returncode != CLEAN:
+            raise Skip("strace cannot run it here: " + r.stderr.decode("utf-8", "replace")[:200])
+        with open(log, encoding="utf-8", errors="replace") as f:
+            equal("MADV_HUGEPAGE" in f.read(), asked, " ".join(words))
 
 
 main()
