@@ -31,7 +31,8 @@ cuvet_status cuvet_classify(const void *bytes, size_t size, const cuvet_limits *
                              .length = why.len,
                              .got = why.got,
                              .want = why.want };
-    if ((diag && !cv_sized_give(diag, &said, sizeof(said))) || !cv_sized_give(out, &info, sizeof(info)))
-        return CUVET_E_USAGE;
+    if (diag)
+        cv_sized_fill(diag, &said, sizeof(said));
+    cv_sized_fill(out, &info, sizeof(info));
     return status;
 }

@@ -87,7 +87,7 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
 
     if (!pos || !out || is_missing(section))
         return CUVET_E_NULL;
-    if (*pos > section.n)
+    if (*pos > section.n || !cv_sized_is_possible(out))
         return CUVET_E_USAGE;
     state = cv_tlv_at(span_of(section), *pos, &record);
     if (state != CV_TLV_OK && state != CV_TLV_ODD)
@@ -98,8 +98,7 @@ cuvet_status cuvet_tlv_next(cuvet_bytes section, uint64_t *pos, cuvet_tlv *out)
     tlv.value = record.stored;
     tlv.payload =
         (cuvet_bytes){ section.p + record.payload, record.format == CV_TLV_SVAL ? record.stored : 0 };
-    if (!cv_sized_give(out, &tlv, sizeof(tlv)))
-        return CUVET_E_USAGE;
+    cv_sized_fill(out, &tlv, sizeof(tlv));
     *pos = record.next;
     return unless_trapped(wrong, CUVET_OK);
 }
@@ -113,7 +112,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
 
     if (!pos || !out || is_missing(section))
         return CUVET_E_NULL;
-    if (*pos > section.n)
+    if (*pos > section.n || !cv_sized_is_possible(out))
         return CUVET_E_USAGE;
     state = cv_note_at(span_of(section), *pos, &record);
     if (state != CV_NOTE_OK)
@@ -122,8 +121,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
     note.type = record.type;
     note.name = (cuvet_bytes){ section.p + record.name, record.namesz };
     note.desc = (cuvet_bytes){ section.p + record.desc, record.descsz };
-    if (!cv_sized_give(out, &note, sizeof(note)))
-        return CUVET_E_USAGE;
+    cv_sized_fill(out, &note, sizeof(note));
     *pos = record.next;
     return unless_trapped(wrong, CUVET_OK);
 }
@@ -132,8 +130,7 @@ cuvet_status cuvet_note_next(cuvet_bytes section, uint64_t *pos, cuvet_note *out
 
 _Static_assert(CUVET_TLV_PAYLOAD == CV_TLV_SVAL, "the public name of it");
 
-static cuvet_status give_record(cv_layout layout, cuvet_bytes bytes, uint64_t off, uint64_t number,
-                                cuvet_record *out)
+static void give_record(cv_layout layout, cuvet_bytes bytes, uint64_t off, uint64_t number, cuvet_record *out)
 {
     uint64_t head = cv_layout_size(layout);
     bool fits = cv_layout_fits(layout, bytes.n);
@@ -147,27 +144,30 @@ static cuvet_status give_record(cv_layout layout, cuvet_bytes bytes, uint64_t of
         record.layout = CV_LAYOUT_OPAQUE;
     else if (head < bytes.n)
         record.tail = (cuvet_bytes){ bytes.p + head, bytes.n - (size_t)head };
-    return cv_sized_give(out, &record, sizeof(record)) ? CUVET_OK : CUVET_E_USAGE;
+    cv_sized_fill(out, &record, sizeof(record));
 }
 
 /* A value in the head of a record: its bytes are the number itself. */
-static cuvet_status give_value(cv_layout layout, const cuvet_tlv *tlv, cuvet_record *out)
+static void give_value(cv_layout layout, const cuvet_tlv *tlv, cuvet_record *out)
 {
     cuvet_record record = {
         .off = tlv->off, .number = tlv->value, .layout = layout, .flags = CUVET_RECORD_DECODABLE
     };
 
-    return cv_sized_give(out, &record, sizeof(record)) ? CUVET_OK : CUVET_E_USAGE;
+    cv_sized_fill(out, &record, sizeof(record));
 }
 
 static cuvet_status give_tlv(const cuvet_tlv *tlv, cv_layout payload, cv_layout value, cuvet_record *out)
 {
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE;
     switch (tlv->format) {
-    case CV_TLV_SVAL: return give_record(payload, tlv->payload, tlv->off, 0, out);
+    case CV_TLV_SVAL: give_record(payload, tlv->payload, tlv->off, 0, out); break;
     case CV_TLV_BVAL:
-    case CV_TLV_HVAL: return give_value(value, tlv, out);
-    default: return give_record(CV_LAYOUT_OPAQUE, (cuvet_bytes){ NULL, 0 }, tlv->off, 0, out);
+    case CV_TLV_HVAL: give_value(value, tlv, out); break;
+    default: give_record(CV_LAYOUT_OPAQUE, (cuvet_bytes){ NULL, 0 }, tlv->off, 0, out);
     }
+    return CUVET_OK;
 }
 
 cuvet_status cuvet_attr_record(const cuvet_tlv *tlv, cuvet_record *out)
@@ -192,11 +192,14 @@ cuvet_status cuvet_note_record(const cuvet_note *note, cuvet_bytes section, cuve
 
     if (!note || !out || is_missing(note->desc) || is_missing(section))
         return CUVET_E_NULL;
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE;
     if (note->type == CV_NOTE_TKINFO)
         layout = CV_LAYOUT_NOTE_TKINFO;
     else if (note->type == CV_NOTE_CUINFO && cv_span_eq_str(span_of(section), ".note.nv.cuinfo"))
         layout = CV_LAYOUT_NOTE_CUINFO;
-    return give_record(layout, note->desc, note->off, 0, out);
+    give_record(layout, note->desc, note->off, 0, out);
+    return CUVET_OK;
 }
 
 /* Relocation actions begin with the number of types that the writer knew; the first record is of the type
@@ -227,11 +230,10 @@ cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section
     const cv_layout layout = table_layout(content);
     uint64_t size = cv_layout_size(layout), number;
     cv_span table = span_of(section), bytes;
-    cuvet_status status;
 
     if (!pos || !out || is_missing(section))
         return CUVET_E_NULL;
-    if (layout == CV_LAYOUT_OPAQUE || *pos > table.len)
+    if (layout == CV_LAYOUT_OPAQUE || *pos > table.len || !cv_sized_is_possible(out))
         return CUVET_E_USAGE;
     number = *pos / size;
     if (content == CUVET_CONTENT_REL_ACTIONS && table.len >= size)
@@ -242,11 +244,9 @@ cuvet_status cuvet_table_next(cuvet_section_content content, cuvet_bytes section
         size = table.len < size ? size : table.len; /* all of the section is one */
     if (!cv_span_sub(table, *pos, size, &bytes))
         return no_record();
-    status = unless_trapped(
-        wrong, give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out));
-    if (status == CUVET_OK)
-        *pos += size;
-    return status;
+    give_record(layout, (cuvet_bytes){ section.p + *pos, (size_t)size }, *pos, number, out);
+    *pos += size;
+    return unless_trapped(wrong, CUVET_OK);
 }
 
 /* A record that this library made: the layout is one, and the bytes fit it. */
@@ -267,6 +267,8 @@ cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, 
 
     if (!record || !pos || !out)
         return CUVET_E_NULL;
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE;
     if (!(record->flags & CUVET_RECORD_DECODABLE))
         return CUVET_END;
     value = record->layout == CV_LAYOUT_BYTE || record->layout == CV_LAYOUT_HALF ||
@@ -281,7 +283,8 @@ cuvet_status cuvet_field_next(const cuvet_record *record, cuvet_field_pos *pos, 
         return CUVET_E_INTERNAL;
     if (!more)
         return CUVET_END;
-    return cv_sized_give(out, &field, sizeof(field)) ? CUVET_OK : CUVET_E_USAGE;
+    cv_sized_fill(out, &field, sizeof(field));
+    return CUVET_OK;
 }
 
 const char *cuvet_tlv_format_name(uint32_t format)
@@ -316,20 +319,21 @@ cuvet_status cuvet_call_next(cuvet_bytes section, uint64_t *pos, cuvet_call_kind
 
     if (!pos || !kind || !out || is_missing(section))
         return CUVET_E_NULL;
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE;
     part = (cv_call_part)*kind;
     status = unless_trapped(wrong, cv_callgraph_each(span_of(section), pos, &part, &marker, &call));
     if (status != CUVET_OK)
         return status;
     *kind = (cuvet_call_kind)part;
-    return cv_sized_give(out,
-                         &(cuvet_call){ .off = call.off,
-                                        .kind = (cuvet_call_kind)call.part,
-                                        .flags = marker ? CUVET_CALL_MARKER : 0,
-                                        .from = call.from,
-                                        .to = call.to },
-                         sizeof(cuvet_call))
-               ? CUVET_OK
-               : CUVET_E_USAGE;
+    cv_sized_fill(out,
+                  &(cuvet_call){ .off = call.off,
+                                 .kind = (cuvet_call_kind)call.part,
+                                 .flags = marker ? CUVET_CALL_MARKER : 0,
+                                 .from = call.from,
+                                 .to = call.to },
+                  sizeof(cuvet_call));
+    return CUVET_OK;
 }
 
 cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header, uint64_t *pos,
@@ -342,7 +346,7 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
 
     if (!header || !pos || !out || is_missing(section))
         return CUVET_E_NULL;
-    if (*pos > section.n)
+    if (*pos > section.n || !cv_sized_is_possible(out))
         return CUVET_E_USAGE;
     status = unless_trapped(
         wrong, cv_cfi_next(span_of(section),
@@ -350,8 +354,8 @@ cuvet_status cuvet_cfi_next(cuvet_bytes section, const cuvet_elf_header *header,
                            &program, &entry));
     if (status == CUVET_OK && entry.program.n > 0)
         entry.program.p = section.p + program;
-    if (status == CUVET_OK && !cv_sized_give(out, &entry, sizeof(entry)))
-        return CUVET_E_USAGE;
+    if (status == CUVET_OK)
+        cv_sized_fill(out, &entry, sizeof(entry));
     return status;
 }
 
@@ -363,10 +367,12 @@ cuvet_status cuvet_cfi_op_next(const cuvet_cfi_entry *entry, uint64_t *pos, cuve
 
     if (!entry || !pos || !out || is_missing(entry->program))
         return CUVET_E_NULL;
-    if (*pos > entry->program.n || (entry->address_bytes != 4 && entry->address_bytes != 8))
+    if (*pos > entry->program.n || (entry->address_bytes != 4 && entry->address_bytes != 8) ||
+        !cv_sized_is_possible(out))
         return CUVET_E_USAGE;
     status = unless_trapped(wrong, cv_cfi_op_next(span_of(entry->program), entry->address_bytes, pos, &op));
-    return cv_sized_give(out, &op, sizeof(op)) ? status : CUVET_E_USAGE;
+    cv_sized_fill(out, &op, sizeof(op));
+    return status;
 }
 
 uint64_t cuvet_cfi_register_number(uint64_t value)
@@ -436,9 +442,13 @@ cuvet_status cuvet_eflags_next(const cuvet_elf_header *header, cuvet_field_pos *
 
     if (!header || !pos || !out)
         return CUVET_E_NULL;
+    if (!cv_sized_is_possible(out))
+        return CUVET_E_USAGE;
     while (pos->field < FLAGS_END)
-        if (flags_field(header->osabi != CV_OSABI_LEGACY, header->flags, pos->field++, &field))
-            return cv_sized_give(out, &field, sizeof(field)) ? CUVET_OK : CUVET_E_USAGE;
+        if (flags_field(header->osabi != CV_OSABI_LEGACY, header->flags, pos->field++, &field)) {
+            cv_sized_fill(out, &field, sizeof(field));
+            return CUVET_OK;
+        }
     return CUVET_END;
 }
 

@@ -84,8 +84,8 @@ static cuvet_status ask(cuvet_ctx *ctx, cuvet_elf elf, answer *get, elf_query qu
         return status;
     query.out = query.known ? &ours : given;
     status = cv_handle_put(ctx, elf.bits, get(body, &query));
-    if (status == CUVET_OK && query.known && !cv_sized_give(given, &ours, query.known))
-        status = CUVET_E_USAGE;
+    if (status == CUVET_OK && query.known)
+        cv_sized_fill(given, &ours, query.known);
     return status;
 }
 

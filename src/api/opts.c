@@ -33,7 +33,8 @@ cuvet_status cv_opts_give(void *given, void *ours, size_t known, cuvet_status st
 {
     if (status != CUVET_OK)
         memset(ours, 0, known);
-    return cv_sized_give(given, ours, known) ? status : CUVET_E_USAGE;
+    cv_sized_fill(given, ours, known);
+    return status;
 }
 
 cuvet_status cv_opts_source(cuvet_ctx *ctx, const cuvet_source *given, cuvet_source *ours)

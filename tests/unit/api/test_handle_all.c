@@ -65,26 +65,17 @@ static const cuvet_callgraph_sink TELL = {
 };
 static const cuvet_link_sink TAKE = { .size = sizeof(TAKE), .write = on_bytes };
 
+/* What of these is filled by a call, and says its size. */
+#define OUTPUTS                                                                                              \
+    SIZED(item)                                                                                              \
+    SIZED(sum) SIZED(header) SIZED(section) SIZED(segment) SIZED(symbol) SIZED(reloc) SIZED(candidate)       \
+        SIZED(selected) SIZED(linked) SIZED(event) SIZED(final) SIZED(why) SIZED(finding) SIZED(info)        \
+            SIZED(diag) SIZED(src)
+
 static void fill(void)
 {
-#define SIZED(member) a.member.size = sizeof(a.member)
-    SIZED(item);
-    SIZED(sum);
-    SIZED(header);
-    SIZED(section);
-    SIZED(segment);
-    SIZED(symbol);
-    SIZED(reloc);
-    SIZED(candidate);
-    SIZED(selected);
-    SIZED(linked);
-    SIZED(event);
-    SIZED(final);
-    SIZED(why);
-    SIZED(finding);
-    SIZED(info);
-    SIZED(diag);
-    SIZED(src);
+#define SIZED(member) a.member.size = sizeof(a.member);
+    OUTPUTS
 #undef SIZED
     ck_assert_int_eq(cuvet_source_memory("bytes", 5, &a.src), CUVET_OK);
 }
@@ -214,10 +205,11 @@ static const struct {
     const char *function;
     subject of;
     nature how;
+    const char *good; /* its arguments, as a text */
 } ROWS[] = {
-#define ROW(type, function, good, bad) { "cuvet_" #function, OF_##type, WORKS },
-#define SIGNALS(type, function)        { "cuvet_" #function, OF_##type, SIGNALS },
-#define ENDS(type)                     { "cuvet_" #type "_destroy", OF_##type, ENDS },
+#define ROW(type, function, good, bad) { "cuvet_" #function, OF_##type, WORKS, #good },
+#define SIGNALS(type, function)        { "cuvet_" #function, OF_##type, SIGNALS, "" },
+#define ENDS(type)                     { "cuvet_" #type "_destroy", OF_##type, ENDS, "" },
     CALLS
 };
 
@@ -353,6 +345,70 @@ START_TEST(destroyed_twice)
 }
 END_TEST
 
+static bool has_output(const char *arguments)
+{
+#define SIZED(member)                                                                                        \
+    if (strstr(arguments, "&a." #member))                                                                    \
+        return strcmp(#member, "diag") != 0 || !strstr(arguments, "&a.diag, ");
+    OUTPUTS
+#undef SIZED
+    return false;
+}
+
+/* A structure of a size that no version had is neither filled nor read, and the object is as it was. A
+ * diagnostic that is asked about is borrowed, whatever size it says. */
+START_TEST(sizes)
+{
+    static const size_t ODD[] = { 0, 7, 12, 1 << 20 };
+    unsigned refused = 0;
+
+    for (unsigned i = 0; i < N(ODD); i++) {
+#define SIZED(member) a.member.size = ODD[i];
+        OUTPUTS
+#undef SIZED
+        for (unsigned row = 0; row < N(ROWS); row++)
+            if (has_output(ROWS[row].good)) {
+                expect(row, ctx, mine[ROWS[row].of], CUVET_E_USAGE, "asked to fill an odd size");
+                refused++;
+            }
+    }
+    ck_assert_uint_gt(refused, 20 * N(ODD));
+    for (unsigned i = 0; i < SUBJECTS; i++)
+        destroy(ctx, i, mine[i], CUVET_OK, "alive");
+}
+END_TEST
+
+/* Flags and numbers that no version had, where there is no structure around them. */
+START_TEST(values)
+{
+    const cuvet_linker linker = { mine[OF_linker] };
+    const cuvet_finalizer finalizer = { mine[OF_finalizer] };
+    const cuvet_image image = { mine[OF_image] };
+    const cuvet_scan scan = { mine[OF_scan] };
+    const cuvet_elf elf = { mine[OF_elf] };
+    const cuvet_link_sink nobody = { .size = sizeof(nobody) };
+    cuvet_callgraph_sink tell = TELL;
+
+    ck_assert_int_eq(cuvet_linker_save(ctx, linker, -1, "name", 4), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_finalizer_save(ctx, finalizer, -1, "name", 4), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_image_save(ctx, image, "none", 4), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_get_symbol(ctx, linker, &a.diag, 2, &a.text, &a.size), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_linker_deliver(ctx, linker, &nobody), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_scan_rule_count(ctx, scan, UINT32_MAX, &a.number), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_elf_get_symtab(ctx, elf, 2, &a.number), CUVET_E_USAGE);
+    ck_assert_int_ne(cuvet_elf_get_string(ctx, elf, UINT64_MAX, 0, &a.bytes), CUVET_OK);
+    for (unsigned i = 0; i < 3; i++, tell = TELL) {
+        if (i == 0)
+            tell.function = NULL;
+        else if (i == 1)
+            tell.call = NULL;
+        else
+            tell.raised = NULL;
+        ck_assert_int_eq(cuvet_linker_callgraph(ctx, linker, &tell), CUVET_E_USAGE);
+    }
+}
+END_TEST
+
 /* Is this text the name of a function in the table? */
 static bool is_in_table(const char *name)
 {
@@ -410,6 +466,8 @@ Suite *suite_handle_all(void)
     tcase_add_test(tcase, misuse);
     tcase_add_test(tcase, in_use);
     tcase_add_test(tcase, destroyed_twice);
+    tcase_add_test(tcase, sizes);
+    tcase_add_test(tcase, values);
     tcase_add_test(tcase, table_is_whole);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -329,6 +329,46 @@ START_TEST(borrowed)
 }
 END_TEST
 
+/* Whatever somebody writes into a diagnostic: a symbol of an input, or none. A path has as many steps as there
+ * is room for, whatever number it says. */
+START_TEST(made_up_diagnostics)
+{
+    const lc_case *lcase = lc_find("single_file", "sm_80");
+    const cuvet_linker_options opts = lc_options("sm_80");
+    cuvet_linker linker = lc_linker(&opts);
+    cuvet_diag diag = { .where = { .n = 2 } };
+    const uint8_t *bytes;
+    unsigned found = 0;
+    const char *at;
+    size_t count;
+
+    bytes = lc_file(lcase->input[0], &count);
+    ck_assert_int_eq(cuvet_linker_add(lc_ctx, linker, bytes, count, "object"), CUVET_OK);
+    diag.where.n = 1;
+    diag.where.step[0] = (cuvet_step){ CUVET_P_MEMBER, CUVET_STEP_INDEX, 0 };
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 1, &at, &count), CUVET_E_NO_MATCH);
+    ck_assert_int_eq(cuvet_linker_complete(lc_ctx, linker), CUVET_OK);
+    for (unsigned kinds = 0; kinds < 64; kinds++)
+        for (uint64_t index = 0; index < 100; index++)
+            for (unsigned which = 0; which < 2; which++) {
+                diag.where.n = kinds & 1 ? UINT32_MAX : CUVET_PATH_MAX;
+                for (unsigned i = 0; i < CUVET_PATH_MAX; i++)
+                    diag.where.step[i] =
+                        (cuvet_step){ i < 4 && kinds >> i & 1 ? CUVET_P_MEMBER : CUVET_P_SYMBOL,
+                                      CUVET_STEP_INDEX, i < 2 ? index & kinds >> 4 : index };
+                if (cuvet_linker_get_symbol(lc_ctx, linker, &diag, which, &at, &count) == CUVET_OK)
+                    found += strlen(at) == count;
+            }
+    ck_assert_uint_gt(found, 10);
+    for (unsigned i = 0; i < CUVET_PATH_MAX; i++)
+        diag.where.step[i] = (cuvet_step){ CUVET_P_ELF, CUVET_STEP_INDEX, 0 };
+    diag.where.n = UINT32_MAX; /* nothing behind the steps is read */
+    ck_assert_int_eq(cuvet_linker_get_symbol(lc_ctx, linker, &diag, 0, &at, &count), CUVET_E_NO_MATCH);
+    lc_end(linker);
+}
+END_TEST
+
 static cuvet_status never(void *user, uint64_t off, void *buf, size_t len)
 {
     (void)user;
@@ -447,6 +487,7 @@ Suite *suite_linker_calls(void)
     tcase_add_test(tcase, places);
     tcase_add_test(tcase, states);
     tcase_add_test(tcase, borrowed);
+    tcase_add_test(tcase, made_up_diagnostics);
     tcase_add_test(tcase, ways_in_and_out);
     tcase_add_test(tcase, bad_sources);
     tcase_add_test(tcase, call_graphs);
