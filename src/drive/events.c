@@ -10,7 +10,16 @@ void cv_linker_listen(cv_linker *linker)
     linker->emit_user = linker->ctx.emit_user;
     linker->ctx.emit = cv_linker_hold;
     linker->ctx.emit_user = linker;
-    linker->lost = false;
+}
+
+cuvet_status cv_linker_lose(cv_linker *linker, const cv_mem *mem)
+{
+    if (linker->lost == CUVET_OK) {
+        linker->lost = cv_mem_status(mem);
+        linker->lost_live = mem->live;
+        linker->lost_limit = mem->limit;
+    }
+    return linker->lost;
 }
 
 void cv_linker_leave(cv_linker *linker)
@@ -25,7 +34,7 @@ void cv_linker_hold(void *user, const cuvet_diag *diag)
     cv_linker *linker = user;
 
     if (!cv_diags_push(&linker->tool_mem, &linker->pending, *diag))
-        linker->lost = true;
+        (void)cv_linker_lose(linker, &linker->tool_mem);
 }
 
 void cv_linker_drop(cv_linker *linker)
@@ -84,11 +93,11 @@ cuvet_status cv_linker_event_name(cv_linker *linker, cv_span name, uint64_t *at)
     cv_u8s *text = &linker->event_text;
 
     if (!cv_u8s_reserve(&linker->ctx.mem, text, cv_sat_add(text->count, cv_sat_add(name.len, 1))))
-        return cv_mem_status(&linker->ctx.mem);
+        return cv_linker_lose(linker, &linker->ctx.mem);
     *at = text->count;
     for (uint64_t i = 0; i <= name.len; i++)
         if (!cv_u8s_push(&linker->ctx.mem, text, cv_u8_at(name, i))) /* the one behind the end reads as 0 */
-            return cv_mem_status(&linker->ctx.mem);
+            return cv_linker_lose(linker, &linker->ctx.mem);
     return CUVET_OK;
 }
 
@@ -96,7 +105,7 @@ cuvet_status cv_linker_event_room(cv_linker *linker, uint64_t count)
 {
     return cv_link_events_reserve(&linker->ctx.mem, &linker->event, cv_sat_add(linker->event.count, count))
                ? CUVET_OK
-               : cv_mem_status(&linker->ctx.mem);
+               : cv_linker_lose(linker, &linker->ctx.mem);
 }
 
 static const char *name_at(const cv_linker *linker, uint64_t at)
@@ -119,7 +128,7 @@ void cv_linker_tell(cv_linker *linker, const cv_link_event *event)
     cuvet_event told = with_names(linker, event);
 
     if (!cv_link_events_push(&linker->ctx.mem, &linker->event, *event))
-        linker->lost = true;
+        (void)cv_linker_lose(linker, &linker->ctx.mem);
     if (linker->on_event)
         linker->on_event(linker->event_user, &told);
 }

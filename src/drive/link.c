@@ -195,6 +195,7 @@ static cuvet_status begin_choice(file_at_hand *file, cv_input *choice, bool keep
     cv_input_init(choice, &linker->ctx.mem.alloc, &linker->ctx.lim, cv_linker_hold, linker);
     choice->keep = keep;
     choice->of_file = &file->budget;
+    choice->budget = file->budget; /* what is left when it ends before it spends anything */
     status = cv_input_configure(choice, &config);
     return status == CUVET_OK ? cv_linker_give_compiler(linker, choice) : status;
 }
@@ -305,7 +306,8 @@ static cuvet_status name_piece(file_at_hand *file, const cuvet_item *item)
     for (uint64_t i = 0; i < member.len && ok; i++)
         ok = cv_u8s_push(mem, &file->title, cv_u8_at(member, i));
     ok = ok && cv_u8s_push(mem, &file->title, ')');
-    return ok ? cv_linker_event_name(file->linker, member, &file->member_at) : cv_mem_status(mem);
+    return ok ? cv_linker_event_name(file->linker, member, &file->member_at)
+              : cv_linker_lose(file->linker, mem);
 }
 
 static void forget_piece(file_at_hand *file)
@@ -417,7 +419,7 @@ static void tell_members(file_at_hand *file, cv_telling telling, cuvet_event_kin
 
         file->off = diag.file_off;
         if (has_name && cv_linker_event_name(linker, name, &file->member_at) != CUVET_OK)
-            linker->lost = true;
+            (void)cv_linker_lose(linker, &linker->ctx.mem);
         tell_event(file, kind, CUVET_OK);
         forget_piece(file);
     }
@@ -510,7 +512,7 @@ static cuvet_status load_file(file_at_hand *file, const cuvet_source *src, cv_bl
         return CUVET_E_LIMIT;
     bytes->mem = cv_mem_get_raw(&linker->tool_mem, cv_max(src->length, 1));
     if (!bytes->mem)
-        return cv_mem_status(&linker->tool_mem);
+        return cv_linker_lose(linker, &linker->tool_mem);
     bytes->cap = cv_max(src->length, 1);
     status = src->length ? src->read_at(src->user, 0, bytes->mem, (size_t)src->length) : CUVET_OK;
     if (status == CUVET_OK)
@@ -529,7 +531,7 @@ static cuvet_status begin_file(file_at_hand *file)
         status = cv_linker_event_name(linker, file->name, &file->file_at);
     if (status == CUVET_OK && !linker->tools) {
         linker->tools = cv_mem_get_raw(&linker->tool_mem, sizeof(*linker->tools));
-        status = linker->tools ? CUVET_OK : cv_mem_status(&linker->tool_mem);
+        status = linker->tools ? CUVET_OK : cv_linker_lose(linker, &linker->tool_mem);
     }
     return status;
 }
@@ -569,18 +571,19 @@ cuvet_status cv_linker_add_file(cv_linker *linker, const cuvet_source *src, cv_s
                           .flags = flags,
                           .member_at = UINT64_MAX,
                           .shelf = { .mem = &linker->tool_mem } };
-    cuvet_status status;
 
     if (linker->state != CV_LINKER_COLLECTING)
         return CUVET_E_STATE;
-    status = begin_file(&file);
-    if (status != CUVET_OK)
-        return status;
+    linker->lost = CUVET_OK;
     linker->of_system = (flags & CUVET_ADD_SYSTEM) != 0;
-    cv_linker_listen(linker);
-    add_file(&file, src);
-    cv_linker_leave(linker);
+    if (begin_file(&file) == CUVET_OK) {
+        cv_linker_listen(linker);
+        add_file(&file, src);
+        cv_linker_leave(linker);
+    }
     cv_u8s_free(&linker->tool_mem, &file.title);
     cv_host_shelf_free(&file.shelf);
-    return linker->lost ? CUVET_E_NOMEM : file.status;
+    if (linker->lost == CUVET_E_LIMIT)
+        return cv_reject(&linker->ctx, CV_R_LIMIT_LIVE, 0, linker->lost_live, linker->lost_limit);
+    return linker->lost != CUVET_OK ? linker->lost : file.status;
 }

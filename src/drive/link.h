@@ -83,12 +83,13 @@ typedef struct cv_linker {
     void *event_user;
     cv_link_events event;
     cv_u8s event_text;
-    cv_link_tools *tools; /* of the file at hand; NULL: there is none */
-    cv_mem tool_mem;      /* for what lasts no longer than a file, and for tools */
-    cv_diags pending;     /* said since the last event, not handed on yet */
-    bool lost;            /* one of them could not be kept, or an event */
-    bool retargeted;      /* the last input was finalized for the target */
-    uint64_t peak;        /* of the memory of tools */
+    cv_link_tools *tools;           /* of the file at hand; NULL: there is none */
+    cv_mem tool_mem;                /* for what lasts no longer than a file, and for tools */
+    cv_diags pending;               /* said since the last event, not handed on yet */
+    cuvet_status lost;              /* LIMIT, NOMEM: one of them could not be kept, or an event; else OK */
+    uint64_t lost_live, lost_limit; /* bytes, then */
+    bool retargeted;                /* the last input was finalized for the target */
+    uint64_t peak;                  /* of the memory of tools */
 } cv_linker;
 
 /* prepare.c */
@@ -136,6 +137,9 @@ typedef enum cv_telling {
 /* From here to cv_linker_leave() diagnostics are held back. */
 void cv_linker_listen(cv_linker *linker);
 void cv_linker_leave(cv_linker *linker);
+/* Something of a file could not be kept in that memory: what is added then ends so, and a limit is said. The
+ * first reason counts. @return it: LIMIT, NOMEM */
+cuvet_status cv_linker_lose(cv_linker *linker, const cv_mem *mem);
 /* The function that holds them, for other contexts. */
 void cv_linker_hold(void *linker, const cuvet_diag *diag);
 void cv_linker_drop(cv_linker *linker);

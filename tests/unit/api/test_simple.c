@@ -169,6 +169,33 @@ START_TEST(selects_and_finalizes)
 }
 END_TEST
 
+/* Options say what is wanted, and the target; what they cannot say is said of them. */
+START_TEST(options)
+{
+    cuvet_linker_options lo = lc_options("sm_75");
+    cuvet_select_options so = { .size = sizeof(so), .target = { 75, 0 } };
+    cuvet_finalize_options fo = { .size = sizeof(fo), .target = { 103, 0 } };
+    static const char CUBIN[] = "corpus/samples/plain.sm_100.rdc.cubin";
+    cuvet_image image = { 1 };
+
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, &lo, NULL, TWO, 2, &image), CUVET_OK);
+    ck_assert_int_eq(cuvet_image_destroy(lc_ctx, &image), CUVET_OK);
+    ck_assert_int_eq(cuvet_select_file(lc_ctx, &so, NULL, TWO[0], &image), CUVET_OK);
+    ck_assert_int_eq(cuvet_image_destroy(lc_ctx, &image), CUVET_OK);
+    ck_assert_int_eq(cuvet_finalize_file(lc_ctx, &fo, NULL, CUBIN, &image), CUVET_OK);
+    ck_assert_int_eq(cuvet_image_destroy(lc_ctx, &image), CUVET_OK);
+    lo.size = so.size = fo.size = 12;
+    image.bits = 1;
+    ck_assert_int_eq(cuvet_link_files(lc_ctx, &lo, "sm_75", TWO, 2, &image), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_select_file(lc_ctx, &so, "sm_75", TWO[0], &image), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_finalize_file(lc_ctx, &fo, "sm_103", CUBIN, &image), CUVET_E_USAGE);
+    ck_assert_int_eq(cuvet_finalize_memory(lc_ctx, &fo, "sm_103", "bytes", 5, &image), CUVET_E_USAGE);
+    ck_assert_uint_eq(image.bits, 0);
+    ck_assert_int_ne(cuvet_finalize_memory(lc_ctx, NULL, "sm_103", "bytes", 5, &image), CUVET_OK);
+    ck_assert_uint_eq(image.bits, 0);
+}
+END_TEST
+
 Suite *suite_api_simple(void);
 Suite *suite_api_simple(void)
 {
@@ -181,6 +208,7 @@ Suite *suite_api_simple(void)
     tcase_add_test(tcase, links);
     tcase_add_test(tcase, no_link);
     tcase_add_test(tcase, selects_and_finalizes);
+    tcase_add_test(tcase, options);
     suite_add_tcase(suite, tcase);
     return suite;
 }
