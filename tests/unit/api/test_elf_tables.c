@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Tables of an object that nobody wrote so: two symbol tables of each side, and for each of them two tables of
+/* Tables of an object that nobody wrote so: two symbol tables of each side, and for each two tables of
  * large section numbers. The first of each kind counts, as it does for the reader of links. */
 #include <check.h>
 #include <elf.h>

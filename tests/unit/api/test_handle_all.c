@@ -68,9 +68,15 @@ static const cuvet_link_sink TAKE = { .size = sizeof(TAKE), .write = on_bytes };
 /* What of these is filled by a call, and says its size. */
 #define OUTPUTS                                                                                              \
     SIZED(item)                                                                                              \
-    SIZED(sum) SIZED(header) SIZED(section) SIZED(segment) SIZED(symbol) SIZED(reloc) SIZED(candidate)       \
-        SIZED(selected) SIZED(linked) SIZED(event) SIZED(final) SIZED(why) SIZED(finding) SIZED(info)        \
-            SIZED(diag) SIZED(src)
+    SIZED(sum)                                                                                               \
+    SIZED(header)                                                                                            \
+    SIZED(section)                                                                                           \
+    SIZED(segment)                                                                                           \
+    SIZED(symbol)                                                                                            \
+    SIZED(reloc)                                                                                             \
+    SIZED(candidate)                                                                                         \
+    SIZED(selected)                                                                                          \
+    SIZED(linked) SIZED(event) SIZED(final) SIZED(why) SIZED(finding) SIZED(info) SIZED(diag) SIZED(src)
 
 static void fill(void)
 {

@@ -329,8 +329,8 @@ START_TEST(borrowed)
 }
 END_TEST
 
-/* Whatever somebody writes into a diagnostic: a symbol of an input, or none. A path has as many steps as there
- * is room for, whatever number it says. */
+/* Whatever somebody writes into a diagnostic: a symbol of an input, or none. A path has as many steps as
+ * there is room for, whatever number it says. */
 START_TEST(made_up_diagnostics)
 {
     const lc_case *lcase = lc_find("single_file", "sm_80");
