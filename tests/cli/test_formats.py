@@ -14,6 +14,7 @@ from lib_cli import (CLEAN, CUVET, FINDINGS, IO, ROOT, Skip, bad_container, cuve
 
 SCHEMA = os.path.join(ROOT, "..", "shared", "data", "sarif-schema-2.1.0.json")
 MEMBER = {"schema", "type", "file", "path", "kind", "arch", "stored_size", "size", "compression"}
+FULL = bool(os.environ.get("CV_FULL"))  # else a share of the files
 FINDING = {"schema", "type", "file", "rule", "severity", "path", "offset", "length", "got", "want", "message"}
 VERDICT = {
     "schema", "type", "file", "verdict", "members", "findings", "containers", "notes", "warnings", "errors",
@@ -85,7 +86,7 @@ def the_manual_names_all_members():
         as_of = re.match(r"as of (\w+)", text)
         return set(re.findall(r"\w+", text)) | (words(as_of[1], kind) if as_of else set())
 
-    many = inputs() + [os.path.join(ROOT, "corpus", "hostile", f) for f in sorted(os.listdir(os.path.join(ROOT, "corpus", "hostile")))[::9]]
+    many = inputs() + [os.path.join(ROOT, "corpus", "hostile", f) for f in sorted(os.listdir(os.path.join(ROOT, "corpus", "hostile")))[::9 if FULL else 27]]
     package = io.BytesIO()
     with zipfile.ZipFile(package, "w") as z:
         z.writestr("multi.fatbin", read("multi.fatbin"))
@@ -98,7 +99,7 @@ def the_manual_names_all_members():
         "scan": [["scan", *many, whole], ["scan", "--known", known, *many]],
         "known": [["known", "lookup", "--kernels", known, *many]],
         "list": [["list", "--kernels", "--resources", "--demangle", *many, whole]],
-        "dump": [["dump", p] for p in many] + [["dump", "--data", p] for p in samples()],
+        "dump": [["dump", p] for p in many] + [["dump", "--data", p] for p in samples()[::1 if FULL else 4]],
         "map": [["map", p] for p in many],
         "select": [["select", "--arch=sm_90", p] for p in many],
         "finalize": [["finalize", "--explain", "--arch=sm_103", p] for p in many],
