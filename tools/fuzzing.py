@@ -16,8 +16,8 @@ from corpora import LINKS, ROOT, files, files_under, pack_of, seed_folders  # no
 PLANTED = "planted"
 MAX_SEED = 1 << 20
 # Inputs of these reach a thousand edges and more.
-LARGE = LINKS + ("alloc_fault", "api_sequence", "backend", "cubin", "describe", "elf_api", "finalize", "input", "jit", "linkfile", "model", "propagate", "reach",
-                 "readers", "scan", "shared", "slots")
+LARGE = LINKS + ("admits", "alloc_fault", "api_sequence", "backend", "choices", "cubin", "describe", "elf_api", "finalize", "hosts", "input", "jit", "linkfile",
+                 "model", "places", "propagate", "reach", "readers", "scan", "shared", "slots", "verdict")
 # What an installed target is called. Elsewhere its folder may stand first on PATH, and `zip` or `link` is not ours there.
 PREFIX = "cuvet_"
 
