@@ -79,18 +79,36 @@ static bool is_shown_at(const cv_prove *prove, const cv_elf_symbol *named, uint6
     return named->value == place || named->value == cv_sat_add(place, prove->facts->reserved);
 }
 
-static cuvet_status check_shown(cv_prove *prove, const cv_prove_use *use, const cv_elf_symbol *symbol)
+/* By symbol of the result: 1 + the first symbol of an input that names the array; 0: it is none. */
+static bool list_arrays(cv_prove *prove, cv_u32s *first)
 {
-    uint32_t out = cv_prove_symbol_list_get(&prove->symbol, use->var)->out;
+    if (!cv_u32s_fill(&prove->ctx->mem, first, cv_max(prove->facts->result->n_syms, 1)))
+        return false;
+    for (uint64_t i = 0; i < prove->symbol.count; i++) {
+        const cv_prove_symbol *symbol = cv_prove_symbol_list_get(&prove->symbol, i);
+
+        if (symbol->space == CV_STO_SPACE_SHARED && symbol->elf.shndx == CV_SHN_UNDEF &&
+            symbol->out < first->count && *cv_u32s_get(first, symbol->out) == 0)
+            *cv_u32s_at(first, symbol->out) = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+/* Whoever names an array first says how large it is: another file may give it a size, or another one. */
+static cuvet_status check_shown(cv_prove *prove, const cv_prove_use *use, const cv_u32s *arrays)
+{
+    uint32_t out = cv_prove_symbol_list_get(&prove->symbol, use->var)->out,
+             first = out < arrays->count ? *cv_u32s_get(arrays, out) : 0;
+    const cv_prove_symbol *symbol = cv_prove_symbol_list_get(&prove->symbol, first ? first - 1 : use->var);
     cv_elf_symbol named;
     uint8_t type;
 
     cv_elf_read_symbol(prove->facts->result->symtab, false, out, &named);
     type = cv_elf_sym_type(&named);
     if (out == 0 || named.shndx == CV_SHN_UNDEF ||
-        (is_shown_at(prove, &named, use->base) && named.size == symbol->size &&
+        (is_shown_at(prove, &named, use->base) && named.size == symbol->elf.size &&
          (type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT) &&
-         cv_elf_sym_bind(&named) == cv_elf_sym_bind(symbol)))
+         cv_elf_sym_bind(&named) == cv_elf_sym_bind(&symbol->elf)))
         return CUVET_OK;
     return fail(prove, use, named.value, cv_sat_add(use->base, prove->facts->reserved));
 }
@@ -100,6 +118,7 @@ static cuvet_status check_uses(cv_prove *prove)
 {
     cv_mem *mem = &prove->ctx->mem;
     cuvet_status status = CUVET_OK;
+    cv_u32s arrays = { 0 };
     cv_u64s at = { 0 };
 
     if (!cv_u64s_fill(mem, &at, prove->facts->sym.count))
@@ -114,8 +133,10 @@ static cuvet_status check_uses(cv_prove *prove)
         use->align = symbol.value;
         if (use->array && use->base % cv_max(symbol.value, 1) != 0)
             status = fail(prove, use, use->base, symbol.value);
+        if (use->array && status == CUVET_OK && arrays.count == 0 && !list_arrays(prove, &arrays))
+            status = cv_nomem(prove->ctx, 0);
         if (use->array && status == CUVET_OK)
-            status = check_shown(prove, use, &symbol);
+            status = check_shown(prove, use, &arrays);
         if (use->array)
             continue;
         if ((*place != 0 && *place != use->base + 1) || use->base % cv_max(symbol.value, 1) != 0)
@@ -123,6 +144,7 @@ static cuvet_status check_uses(cv_prove *prove)
         *place = use->base + 1;
     }
     cv_u64s_free(mem, &at);
+    cv_u32s_free(mem, &arrays);
     return status;
 }
 
