@@ -104,7 +104,7 @@ void api_open_context(api_world *world, unsigned index)
     };
 
     FZ_CHECK(cuvet_ctx_create(&opt, &world->ctx[index]) == CUVET_OK, "a context");
-    /* One pair of contexts in 65,536, also before there is an object in both: a slot whose object could not be
+    /* One pair of contexts in 65,536, also before there is an object in both: a slot whose object was never
      * made is enough for another answer. */
     if (world->ctx[!index] &&
         cv_ctx_handles(world->ctx[index])->salt == cv_ctx_handles(world->ctx[!index])->salt)
