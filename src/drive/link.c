@@ -508,8 +508,10 @@ static cuvet_status load_file(file_at_hand *file, const cuvet_source *src, cv_bl
     const cv_source_state before = cv_source_look(src);
     cuvet_status status;
 
-    if (src->length > linker->ctx.lim.input || src->length > linker->ctx.lim.live)
-        return CUVET_E_LIMIT;
+    if (src->length > linker->ctx.lim.input)
+        return cv_reject(&linker->ctx, CV_R_LIMIT_INPUT, 0, src->length, linker->ctx.lim.input);
+    if (src->length > linker->ctx.lim.live)
+        return cv_reject(&linker->ctx, CV_R_LIMIT_LIVE, 0, src->length, linker->ctx.lim.live);
     bytes->mem = cv_mem_get_raw(&linker->tool_mem, cv_max(src->length, 1));
     if (!bytes->mem)
         return cv_linker_lose(linker, &linker->tool_mem);

@@ -17,7 +17,7 @@ static const char *const TWO[] = { "corpus/samples/host-two_a.o", "corpus/sample
 
 enum { SCAN_FILE, SCAN_MEMORY, LINK_FILES, SELECT_FILE, FINALIZE_FILE, CALLS };
 
-/* What came of it: findings, bytes of an image; *bits is 0 where there is none. */
+/* What came of it: findings, or bytes of an image. */
 static cuvet_status once(cuvet_ctx *ctx, int call, uint64_t *amount)
 {
     cuvet_image_info info = { .size = sizeof(info) };
@@ -55,6 +55,7 @@ START_TEST(allocations)
     const cuvet_ctx_options co = { .size = sizeof(co), .alloc = &alloc };
     uint64_t want, amount;
     unsigned long count = 0, failed;
+    cuvet_status status;
     cuvet_ctx *ctx;
 
     ck_assert_int_eq(cuvet_ctx_create(&co, &ctx), CUVET_OK);
@@ -66,10 +67,12 @@ START_TEST(allocations)
             long live = heap.live;
 
             heap_fail(&heap, count, all != 0);
-            if (once(ctx, _i, &amount) == CUVET_OK)
+            status = once(ctx, _i, &amount);
+            if (status == CUVET_OK)
                 ck_assert_uint_eq(amount, want); /* it did without */
             else
-                ck_assert_msg(heap.failed > 0 && amount == 0, "allocation %lu", count);
+                ck_assert_msg(status == CUVET_E_NOMEM && heap.failed > 0 && amount == 0, "allocation %lu: %s",
+                              count, cuvet_status_name(status));
             failed += heap.failed;
             heap_mend(&heap);
             ck_assert_int_eq(heap.live, live);
@@ -102,8 +105,8 @@ START_TEST(limits)
         ck_assert_int_eq(cuvet_ctx_create(&co, &ctx), CUVET_OK);
         status = once(ctx, _i, &amount);
         /* A scan that has no room says so, and goes on to its summary. */
-        ck_assert_msg(status == CUVET_E_LIMIT || status == CUVET_OK || status == CUVET_E_REFUSED,
-                      "%s with %llu", cuvet_status_name(status), (unsigned long long)live);
+        ck_assert_msg(status == CUVET_E_LIMIT || status == CUVET_OK, "%s with %llu",
+                      cuvet_status_name(status), (unsigned long long)live);
         ck_assert_msg(status != CUVET_E_LIMIT || strncmp(cuvet_ctx_last_text(ctx), "CV-LIMIT-", 9) == 0,
                       "nothing is said with %llu", (unsigned long long)live);
         ck_assert(status == CUVET_OK || amount == 0);
@@ -116,6 +119,27 @@ START_TEST(limits)
 }
 END_TEST
 
+/* A file that is larger than inputs may be is refused by that limit, whoever reads it. */
+START_TEST(too_large)
+{
+    cuvet_limits lim = { .size = sizeof(lim) };
+    const cuvet_ctx_options co = { .size = sizeof(co), .limits = &lim };
+    uint64_t amount;
+    cuvet_ctx *ctx;
+
+    ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
+    lim.input = 20;
+    ck_assert_int_eq(cuvet_ctx_create(&co, &ctx), CUVET_OK);
+    if (_i == SCAN_FILE || _i == SCAN_MEMORY) /* there it is a finding */
+        ck_assert_int_eq(once(ctx, _i, &amount), CUVET_OK);
+    else
+        ck_assert_int_eq(once(ctx, _i, &amount), CUVET_E_LIMIT);
+    ck_assert_msg(strncmp(cuvet_ctx_last_text(ctx), "CV-LIMIT-001 ", 13) == 0, "call %d: %s", _i,
+                  cuvet_ctx_last_text(ctx));
+    cuvet_ctx_destroy(ctx);
+}
+END_TEST
+
 Suite *suite_fault_simple(void);
 Suite *suite_fault_simple(void)
 {
@@ -125,6 +149,7 @@ Suite *suite_fault_simple(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, allocations, 0, CALLS);
     tcase_add_loop_test(tcase, limits, 0, CALLS);
+    tcase_add_loop_test(tcase, too_large, 0, CALLS);
     suite_add_tcase(suite, tcase);
     return suite;
 }
