@@ -8,7 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Inputs of up to this size are not worth asking how many processors there are. */
+#define FOR_ONE_THREAD (INT64_C(512) << 10)
 
 static void on_log(void *user, const char *text)
 {
@@ -39,9 +43,17 @@ static unsigned flags_of(const link_args *args)
            (args->set[LINK_O_IGNORE_HOST_INFO] ? 0 : CUVET_LINK_HOST_INFO);
 }
 
+/* Whoever says how many threads there are to be gets them for little as well. */
 static bool begin_link(link_run *run)
 {
     const link_args *args = run->args;
+    const cuvet_executor executor = {
+        .size = sizeof(executor),
+        .lanes = args->common.jobs < CLI_TEAM_MOST ? args->common.jobs : CLI_TEAM_MOST,
+        .least = args->common.set[CLI_O_JOBS] ? 1 : 0,
+        .run = cli_team_run,
+        .user = &run->team,
+    };
     const cuvet_ctx_options co = {
         .size = sizeof(co),
         .limits = &args->common.limits,
@@ -66,6 +78,7 @@ static bool begin_link(link_run *run)
         .n_compiler_options = args->ptx.count,
         .compiler_log = link_on_compiler_log,
         .compiler_user = run,
+        .executor = executor.lanes > 1 ? &executor : NULL,
     };
     cuvet_status status = cuvet_ctx_create(&co, &run->ctx);
 
@@ -244,6 +257,22 @@ static bool start_helpers(link_run *run, cli_porter *porter, cli_needs *needs)
     return rc == CLI_X_CLEAN;
 }
 
+/* Before the cage is entered, where files have names. What cannot be asked about is an error later on. */
+static void choose_jobs(link_args *args)
+{
+    int64_t bytes = 0;
+    struct stat about;
+
+    if (args->common.set[CLI_O_JOBS])
+        return;
+    for (int i = 0; i < args->common.n_operands && bytes <= FOR_ONE_THREAD; i++) {
+        if (stat(args->common.operands[i], &about) == 0 && S_ISREG(about.st_mode))
+            bytes += about.st_size < FOR_ONE_THREAD ? about.st_size : FOR_ONE_THREAD + 1;
+    }
+    if (bytes > FOR_ONE_THREAD)
+        args->common.jobs = cli_default_jobs(&args->common.limits);
+}
+
 static int run_link(link_args *args)
 {
     cli_needs needs = CLI_NO_NEEDS;
@@ -252,6 +281,8 @@ static int run_link(link_args *args)
     cli_porter porter = CLI_NO_PORTER;
 
     drop_repeated(args);
+    choose_jobs(args);
+    cli_team_open(&run.team, args->common.jobs);
     if (open_product(&run, &porter, args->value[LINK_O_OUTPUT], &out) &&
         open_product(&run, &porter, args->value[LINK_O_REGISTER_BINARIES], &modules) &&
         may_write(&run, &out, &modules) && start_helpers(&run, &porter, &needs) && begin_link(&run)) {
@@ -260,6 +291,7 @@ static int run_link(link_args *args)
         run.rc = cli_worse(run.rc, rc);
         finish_link(&run, &out, &modules);
     }
+    cli_team_close(&run.team);
     cuvet_ctx_destroy(run.ctx);
     cli_broker_stop(&run.broker);
     free(run.diag);

@@ -271,13 +271,26 @@ link_option link_option_find(const char *word, const char **value)
     return LINK_O_COUNT;
 }
 
+/* By its letter, which its value may follow at once. */
+static const cli_option_info *find_letter(char letter)
+{
+    const cli_option_info *option;
+
+    for (size_t i = 0; (option = cli_option_get(i)) != NULL; i++) {
+        if ((option->commands & (1u << CLI_C_LINK)) && *option->arg && option->letter &&
+            option->letter == letter)
+            return option;
+    }
+    return NULL;
+}
+
 const cli_option_info *link_ours_find(const char *word)
 {
     const cli_option_info *option;
     size_t len;
 
     if (word[1] != '-')
-        return NULL;
+        return find_letter(word[1]);
     len = strcspn(word + 2, "=");
     for (size_t i = 0; (option = cli_option_get(i)) != NULL; i++) {
         if ((option->commands & (1u << CLI_C_LINK)) && is_same_word(option->name, word + 2, len))
@@ -316,6 +329,8 @@ static bool take_option(arg_parser *parser, const char *word)
     if (id == LINK_O_COUNT && !option) {
         return unknown_option(parser, word);
     }
+    if (option && word[1] != '-' && word[2] != '\0' && !value)
+        value = word + 2;
     wants = option ? *option->arg != '\0' : ROWS[id].form != FLAG;
     if (!wants && value) {
         cli_complain(word, "this option takes no argument");

@@ -6,6 +6,7 @@
 #include "broker.h"
 #include "input.h"
 #include "link_args.h"
+#include "team.h"
 
 typedef struct link_run {
     const link_args *args;
@@ -21,6 +22,7 @@ typedef struct link_run {
     int member_rc;      /* of what was said of its members alone */
     bool completing;    /* all of them are there */
     cli_broker broker;  /* of the compiler and the code generator */
+    cli_team team;
     link_end end;
     int rc;
 } link_run;

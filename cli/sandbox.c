@@ -34,6 +34,7 @@
 #define CPU_SECONDS (UINT64_C(24) * 3600) /* per thread: a stop for what runs away, not a quota */
 
 static char state[320] = "off";
+static bool single; /* the cage allows no threads */
 
 const char *cli_cage_state(void)
 {
@@ -324,6 +325,11 @@ static int filter_possible(const cli_cage *cage)
     return WEXITSTATUS(status);
 }
 
+bool cli_cage_allows_threads(void)
+{
+    return !single;
+}
+
 unsigned cli_cage_enter(const cli_cage *cage)
 {
     char have[64] = "", lack[240] = "";
@@ -336,6 +342,7 @@ unsigned cli_cage_enter(const cli_cage *cage)
         cli_cage_stay_out("sanitizer build");
         return 0;
     }
+    single = cage->threads <= 1;
     cli_cage_close_others(cage);
     look_at_streams(&streams);
     replace_streams(cage, &streams);

@@ -46,6 +46,8 @@ enum {
 /** Enter it: for good, for this process and all that it starts. One thread may exist at this time. What
  * cannot be had is left out and said by cli_cage_state(). @return the tiers that hold. */
 unsigned cli_cage_enter(const cli_cage *cage);
+/** May threads be started? Always, before it was entered. */
+bool cli_cage_allows_threads(void);
 /** The last step of it alone. @return 0 or an errno. */
 int cli_cage_filter(const cli_cage *cage);
 /** false: a build that the cage is not for; cli_cage_state() says which. Such a one sets no limits either. */

@@ -91,7 +91,7 @@ _cuvet()
             map) words='--format --no-packages --limit --limits --list-limits --sandbox --no-sandbox --help --version' ;;
             rules) words='--format --help --version' ;;
             select) words='--format --limit --limits --list-limits --sandbox --no-sandbox --arch --arch-policy --request --compiler --output --force --help --version' ;;
-            link) words='--limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --huge-pages --compiler --code-generator --help --version' ;;
+            link) words='--jobs --limit --limits --list-limits --sandbox --no-sandbox --arch-policy --compat-r --prove --huge-pages --compiler --code-generator --help --version' ;;
             finalize) words='--limit --limits --list-limits --sandbox --no-sandbox --arch --binary-kind --cap-merc --self-check --fastpath-off --opportunistic-finalization-lvl --backend --code-generator --tkinfo --explain --verbose --output --arch-policy --format --help --version' ;;
             serve) words='--socket --mode --workers --queue --deadline --stall --allow-uid --worker --require-sandbox --help --version' ;;
             toolkit) words='--from --help --version' ;;

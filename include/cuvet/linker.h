@@ -6,6 +6,7 @@
 
 #include <cuvet/compiler.h>
 #include <cuvet/context.h>
+#include <cuvet/executor.h>
 #include <cuvet/image.h>
 #include <cuvet/scan.h>
 #include <cuvet/target.h>
@@ -130,6 +131,9 @@ typedef struct cuvet_linker_options {
      * be NULL, and may call nothing with the context */
     void (*compiler_log)(void *user, const char *file, const char *member, const char *text);
     void *compiler_user;
+    /** Threads for cuvet_linker_complete(): the result and what is said of it are the same with any number of
+     * them. Copied; its 'user' lasts as long as the linker. One at a time asks for memory. NULL: none */
+    const cuvet_executor *executor;
 } cuvet_linker_options;
 
 /** What came out; bytes are borrowed from the linker until destroy. */

@@ -105,6 +105,21 @@ static cuvet_status choose_compiler(cuvet_ctx *ctx, linker_state *linker, const 
 }
 CV_BUF_END
 
+/* Threads that the caller lends. */
+static cuvet_status choose_executor(cuvet_ctx *ctx, linker_state *linker, const cuvet_executor *executor)
+{
+    cuvet_status status;
+
+    if (!executor)
+        return CUVET_OK;
+    status = cv_opts_take(ctx, executor, &linker->executor, sizeof(linker->executor));
+    if (status == CUVET_OK && (!linker->executor.run || linker->executor.lanes > CUVET_LANES_MOST))
+        status = CUVET_E_USAGE;
+    if (status == CUVET_OK)
+        linker->opts.executor = &linker->executor;
+    return status;
+}
+
 static bool is_set(const cuvet_linker_options *opt, unsigned flag)
 {
     return (opt->flags & flag) != 0;
@@ -150,7 +165,9 @@ static cuvet_status configure_linker(cuvet_ctx *ctx, linker_state *linker, const
     linker->modules_only = is_set(opt, CUVET_LINK_MODULES_ONLY);
     linker->on_event = opt->event;
     linker->event_user = opt->event_user;
-    status = choose_compiler(ctx, linker, opt);
+    status = choose_executor(ctx, linker, opt->executor);
+    if (status == CUVET_OK)
+        status = choose_compiler(ctx, linker, opt);
     return status == CUVET_OK ? choose_backends(ctx, linker, opt) : status;
 }
 

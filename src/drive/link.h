@@ -57,6 +57,7 @@ typedef struct cv_link_compiler {
 typedef struct cv_linker {
     cv_ctx ctx;
     cv_link_options opts;
+    cuvet_executor executor; /* that the options point to, where there is one */
     cv_link_inputs input;
     cv_link link;
     cv_islands islands; /* that the parsed objects of the inputs refer to */

@@ -1002,6 +1002,33 @@ def parameters_of_two_definitions():
 
 
 @test
+def threads():
+    """Any number gives the same bytes and says the same; a small link starts none unless it is told to."""
+    d = scratch()
+    many = link_objects.make("functions", 700, d)
+    alone = linked("-j1", *many, arch="sm_90")
+    for jobs in ((), ("-j", "2"), ("-j7",), ("--jobs=16",), ("--jobs", "256"), ("-j=3",), ("-j2", "--no-sandbox")):
+        equal(linked(*jobs, *many, arch="sm_90"), alone, " ".join(jobs))
+    said = [link("-j", jobs, A, "-o", os.path.join(d, "half"), arch="sm_75") for jobs in ("1", "4")]  # half of a program: something is undefined
+    equal((said[0].rc, said[0].err), (said[1].rc, said[1].err))
+    assert said[0].rc == FINDINGS and said[0].err, said[0].err
+    for wrong in ("0", "257", "x", ""):
+        r = link("--jobs=" + wrong, A, B)
+        equal(r.rc, USAGE, wrong)
+        assert "--jobs takes a number" in r.err, r.err
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    for words, files, arch, started in ((("-j2",), many, "sm_90", True), (("-j1",), many, "sm_90", False), ((), [A, B], "sm_75", False)):
+        log, out = os.path.join(d, "log"), os.path.join(d, "out.cubin")
+        r = subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=clone", CUVET, "link", "-arch=" + arch, *words, *files, "-o", out],
+                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+        if r.returncode != CLEAN:
+            raise Skip("strace cannot run it here: " + r.stderr.decode("utf-8", "replace")[:200])
+        with open(log, encoding="utf-8", errors="replace") as f:
+            equal("CLONE_THREAD" in f.read(), started, " ".join(words))
+
+
+@test
 def huge_pages():
     """The same bytes, and the system is asked for large pages for the one input that has room for them."""
     obj = link_objects.Obj()

@@ -4,6 +4,7 @@
 #ifndef CV_LINK_IN_LINK_H
 #define CV_LINK_IN_LINK_H
 
+#include <cuvet/executor.h>
 #include <cuvet/target.h>
 
 #include "bytes/intern.h"
@@ -31,8 +32,9 @@ struct cv_part_options {
     bool warnings_are_errors;
     const char *const *kernels_used; /* parts of names; other kernels are dead */
     uint64_t n_kernels_used;
-    const cv_hosts *hosts; /* kernels that they do not refer to are dead; NULL: all stay */
-    uint64_t key[2];       /* of the hash tables; the result does not depend on it */
+    const cv_hosts *hosts;          /* kernels that they do not refer to are dead; NULL: all stay */
+    uint64_t key[2];                /* of the hash tables; the result does not depend on it */
+    const cuvet_executor *executor; /* threads for what can be done at the same time; NULL: none */
 };
 
 /* An input object. */
@@ -166,11 +168,6 @@ static inline bool cv_l_is_shared(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED;
 }
-/* An array of which the launch says the size: whoever declares it has none. */
-static inline bool cv_l_is_array(const cv_isym *sym)
-{
-    return cv_l_is_shared(sym) && sym->sec == CV_NONE && sym->size == 0;
-}
 static inline bool cv_l_is_global(const cv_isym *sym)
 {
     return cv_l_type(sym) == CV_STT_CUDA_OBJECT && (sym->other & CV_STO_SPACE) == CV_STO_SPACE_GLOBAL;
@@ -231,6 +228,21 @@ static inline cv_id cv_in_definition(const cv_part_inputs *inputs, const cv_part
     return win == CV_NONE ? isym : win;
 }
 #define cv_l_definition(view_, isym) cv_in_definition((view_)->inputs, (view_)->resolution, (isym))
+
+/* An array in shared memory that no input defines, and of which the launch says the size: whoever names it
+ * first gives it none, and nobody asks the others. */
+static inline bool cv_in_is_array(const cv_part_inputs *inputs, const cv_part_resolution *resolution,
+                                  const cv_isym *sym)
+{
+    cv_id first = sym->id;
+
+    if (!cv_l_is_shared(sym) || sym->sec != CV_NONE)
+        return false;
+    if (cv_l_bind(sym) != CV_STB_LOCAL)
+        first = cv_l_entry_get(resolution, sym->name)->first;
+    return cv_l_isym_get(inputs, first)->size == 0;
+}
+#define cv_l_is_array(view_, sym) cv_in_is_array((view_)->inputs, (view_)->resolution, (sym))
 
 /* 'count' numbers, none of them of anything. */
 CV_MUST bool cv_l_fill_none(cv_mem *mem, cv_u32s *list, uint64_t count);

@@ -284,8 +284,7 @@ static cuvet_status collect_global(const cv_view_collect *view, cv_id id)
         st = cv_collect_section(view, sym->sec);
     if (st != CUVET_OK)
         return st;
-    if ((sym->other & CV_STO_SPACE) == CV_STO_SPACE_SHARED && sym->sec == CV_NONE && sym->size == 0 &&
-        cv_l_entry(view, sym->name)->win == CV_NONE) {
+    if (cv_l_is_array(view, sym) && cv_l_entry(view, sym->name)->win == CV_NONE) {
         cv_id debug = cv_collect_debug_shared(view);
 
         if (debug == CV_NONE)

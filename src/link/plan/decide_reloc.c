@@ -217,7 +217,7 @@ static cv_reloc_class shared_variable(relocate_job *job)
     const cv_isym *definition = cv_l_isym(job->view, cv_l_definition(job->view, job->rel->sym));
     uint64_t value = shared_offset(job, definition);
 
-    if (is_exact_partial(job) && definition->sec == CV_NONE && !cv_l_is_array(definition))
+    if (is_exact_partial(job) && definition->sec == CV_NONE && !cv_l_is_array(job->view, definition))
         return give_up(job, CV_CLASS_SHARED, CV_USE_OFFSET, UINT64_MAX);
     if (job->view->options->relocatable) {
         if (!job->view->options->compat || (definition->sec == CV_NONE && !is_given_up(job)) || may_lose(job))

@@ -47,24 +47,30 @@ bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uin
 }
 CV_BUF_END
 
-uint64_t cv_fixups_reach(const cv_part_fixups *fixups, const cv_fixup *fixup)
+static const cv_field *field_at(const cv_part_fixups *fixups, const cv_fixed *fixed, const cv_fixup *fixup,
+                                unsigned index)
+{
+    return cv_fields_get(&fixups->field, (uint64_t)fixed->first_field + fixup->field + index);
+}
+
+uint64_t cv_fixups_reach(const cv_part_fixups *fixups, const cv_fixed *fixed, const cv_fixup *fixup)
 {
     uint64_t most = 0;
 
     for (unsigned i = 0; i < fixup->n_fields; i++) {
-        const cv_field *field = cv_fields_get(&fixups->field, (uint64_t)fixup->field + i);
+        const cv_field *field = field_at(fixups, fixed, fixup, i);
 
         most = cv_max(most, ((uint64_t)field->pos + field->bits + 7) / 8);
     }
     return most;
 }
 
-bool cv_fixups_apply(const cv_part_fixups *fixups, const cv_fixup *fixup, uint8_t *bytes, uint64_t size,
-                     uint64_t off)
+bool cv_fixups_apply(const cv_part_fixups *fixups, const cv_fixed *fixed, const cv_fixup *fixup,
+                     uint8_t *bytes, uint64_t size, uint64_t off)
 {
     bool ok = true;
 
     for (unsigned i = 0; i < fixup->n_fields && ok; i++)
-        ok = cv_link_put_field(cv_fields_get(&fixups->field, (uint64_t)fixup->field + i), bytes, size, off);
+        ok = cv_link_put_field(field_at(fixups, fixed, fixup, i), bytes, size, off);
     return ok;
 }

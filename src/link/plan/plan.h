@@ -79,7 +79,7 @@ typedef struct cv_fixup {
     int64_t addend; /* of one that stays: as it is written … */
     uint32_t type;  /* … like its type */
     cv_id osym;     /* of one that stays: the symbol that it names */
-    cv_id field;    /* what is written when it is applied: the first of n_fields */
+    cv_id field;    /* what is written when it is applied: the first of n_fields, see cv_fixed */
     uint8_t n_fields;
     bool keep;
     bool resolved; /* applied, and worth a record of that */
@@ -91,6 +91,7 @@ CV_VEC(cv_fixups, cv_fixup);
 typedef struct cv_fixed {
     uint64_t n_kept;
     uint64_t n_applied; /* those that write something */
+    cv_id first_field;  /* from here their fields are counted */
 } cv_fixed;
 
 CV_VEC(cv_fixeds, cv_fixed);
@@ -374,6 +375,16 @@ static inline cv_id cv_rel_osym(const cv_part_out *out, const cv_rel_cur *cur)
     return osym == CV_NONE ? CV_NONE : *cv_u32s_get(&out->rel_osym, (uint64_t)osym + (cur->id - cur->first));
 }
 
+/* How many there are. */
+static inline uint64_t cv_out_count_rels(const cv_part_out *out, const cv_osec *osec)
+{
+    uint64_t count = 0;
+
+    for (cv_id run = osec->rels; run != CV_NONE; run = cv_rel_runs_get(&out->run, run)->before)
+        count += cv_rel_runs_get(&out->run, run)->count;
+    return count;
+}
+
 /* reloc_runs.c. False: no memory. */
 /* From now on this one does. */
 CV_MUST bool cv_out_set_rel_osym(cv_ctx *ctx, cv_part_out *out, cv_id run, cv_id id, cv_id osym);
@@ -481,10 +492,10 @@ CV_MUST cv_id cv_out_symbol_of(const cv_part_inputs *inputs, const cv_part_funct
 
 /* fixups.c: write the fields of a relocation into the bytes of its section; every field lies inside of it. */
 CV_MUST bool cv_link_put_field(const cv_field *field, uint8_t *bytes, uint64_t size, uint64_t off);
-/* The same with all fields of one. */
-CV_MUST bool cv_fixups_apply(const cv_part_fixups *fixups, const cv_fixup *fixup, uint8_t *bytes,
-                             uint64_t size, uint64_t off);
+/* The same with all fields of one, a relocation of the section that 'fixed' is about. */
+CV_MUST bool cv_fixups_apply(const cv_part_fixups *fixups, const cv_fixed *fixed, const cv_fixup *fixup,
+                             uint8_t *bytes, uint64_t size, uint64_t off);
 /* Bytes from the place of a relocation on that it writes into. */
-uint64_t cv_fixups_reach(const cv_part_fixups *fixups, const cv_fixup *fixup);
+uint64_t cv_fixups_reach(const cv_part_fixups *fixups, const cv_fixed *fixed, const cv_fixup *fixup);
 
 #endif

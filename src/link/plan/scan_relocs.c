@@ -4,6 +4,7 @@
  * needs to know what stays. */
 #include "link/plan/scan_relocs.h"
 #include "base/arith.h"
+#include "base/lanes.h"
 #include "link/plan/reloc_table.h"
 
 /* What was found out: its fields, or its final form. */
@@ -203,6 +204,13 @@ static bool keep_known(scan_run *run, const scan_section *section, const cv_rel_
     return true;
 }
 
+static bool is_decided(const cv_part_out *out, cv_id id)
+{
+    const cv_osec *osec = cv_osecs_get(&out->osec, id);
+
+    return osec->group == CV_G_REL && !osec->is_resolved;
+}
+
 static cuvet_status decide_section(scan_run *run, cv_id id)
 {
     const cv_osec *osec = cv_l_osec(run->view, id);
@@ -225,14 +233,42 @@ static cuvet_status decide_section(scan_run *run, cv_id id)
     return st;
 }
 
-static bool begin(scan_run *run)
+static cuvet_status decide_sections(scan_run *run, cv_id first, cv_id end)
 {
-    const cv_view_scan_relocs *view = run->view;
+    cuvet_status st = CUVET_OK;
+
+    for (cv_id i = first; i < end && st == CUVET_OK; i++)
+        if (is_decided(run->view->out, i))
+            st = decide_section(run, i);
+    return st;
+}
+
+/* What a thread remembers while it decides. */
+static bool begin_run(scan_run *run)
+{
+    cv_mem *mem = &run->view->ctx->mem;
+
+    if (!cv_symbol_fixes_reserve(mem, &run->known, CV_KNOWN_SYMBOLS))
+        return false;
+    run->known.count = CV_KNOWN_SYMBOLS;
+    return cv_u8s_fill(mem, &run->cut, run->view->functions->fn.count);
+}
+
+static void end_run(scan_run *run)
+{
+    cv_symbol_fixes_free(&run->view->ctx->mem, &run->known);
+    cv_u8s_free(&run->view->ctx->mem, &run->cut);
+}
+
+static bool begin(const cv_view_scan_relocs *view)
+{
     static const cv_fixup NOTHING = { .osym = CV_NONE };
-    static const cv_fixed NONE = { 0, 0 };
+    static const cv_fixed NONE = { 0, 0, 0 };
     cv_part_fixups *fixups = view->fixups;
     cv_mem *mem = &view->ctx->mem;
 
+    cv_fields_clear(&fixups->field);
+    cv_fixeds_clear(&fixups->fixed);
     if (!cv_fixups_room(mem, &fixups->fixup, view->out->irel.count) ||
         !cv_fixeds_room(mem, &fixups->fixed, view->out->osec.count))
         return false;
@@ -242,24 +278,133 @@ static bool begin(scan_run *run)
     while (fixups->fixed.count < view->out->osec.count)
         if (!cv_fixeds_push(mem, &fixups->fixed, NONE))
             return false;
-    if (!cv_symbol_fixes_reserve(mem, &run->known, CV_KNOWN_SYMBOLS))
-        return false;
-    run->known.count = CV_KNOWN_SYMBOLS;
-    return cv_u8s_fill(mem, &run->cut, view->functions->fn.count);
+    return true;
+}
+
+static cuvet_status decide_alone(const cv_view_scan_relocs *view, const cv_check_scan_relocs *seen)
+{
+    scan_run run = { .view = view, .seen = seen };
+    cuvet_status st = begin(view) && begin_run(&run) ? CUVET_OK : cv_l_nomem(view);
+
+    if (st == CUVET_OK)
+        st = decide_sections(&run, 0, (cv_id)view->out->osec.count);
+    end_run(&run);
+    return st;
+}
+
+/* Sections of the output, a share of their relocations for each lane: from one to the next. */
+typedef struct scan_shares {
+    cv_id first[CUVET_LANES_MOST + 1];
+} scan_shares;
+
+static void share_out(const cv_part_out *out, uint32_t count, scan_shares *shares)
+{
+    uint64_t given = 0;
+    uint32_t lane = 0;
+
+    CV_ARRAY_SET(shares->first, 0, 0);
+    for (cv_id i = 0; i < out->osec.count; i++) {
+        if (!is_decided(out, i))
+            continue;
+        given += cv_out_count_rels(out, cv_osecs_get(&out->osec, i));
+        if (given * count >= out->irel.count * (lane + 1) && lane + 1 < count)
+            CV_ARRAY_SET(shares->first, ++lane, i + 1);
+    }
+    while (lane < count)
+        CV_ARRAY_SET(shares->first, ++lane, (cv_id)out->osec.count);
+}
+
+/* What a lane decides: fixups of its own sections, in the list of all, and fields in a list of its own. */
+typedef struct scan_lane {
+    cv_view_scan_relocs view;
+    cv_check_scan_relocs seen;
+    cv_part_fixups fixups;
+    cuvet_status status;
+} scan_lane;
+
+CV_VEC(scan_lanes, scan_lane);
+
+typedef struct scan_job {
+    const cv_view_scan_relocs *view;
+    cv_lanes lanes;
+    scan_lanes lane;
+    scan_shares shares;
+} scan_job;
+
+static void decide_lane(void *user, uint32_t index)
+{
+    scan_job *job = user;
+    scan_lane *lane = scan_lanes_at(&job->lane, index);
+    scan_run run = { .view = &lane->view, .seen = &lane->seen };
+
+    lane->fixups = *job->view->fixups;
+    lane->fixups.field = (cv_fields){ 0 };
+    lane->view = *job->view;
+    lane->view.ctx = &cv_lanes_at(&job->lanes, index)->ctx;
+    lane->view.fixups = &lane->fixups;
+    lane->seen = cv_check_of_scan_relocs(&lane->view);
+    lane->status = begin_run(&run) ? CUVET_OK : CUVET_E_NOMEM;
+    if (lane->status == CUVET_OK)
+        lane->status = decide_sections(&run, CV_ARRAY_GET(job->shares.first, index),
+                                       CV_ARRAY_GET(job->shares.first, index + 1));
+    end_run(&run);
+}
+
+/* The fields of all lanes, one behind the other. */
+static bool join_fields(scan_job *job)
+{
+    cv_part_fixups *fixups = job->view->fixups;
+    bool ok = cv_lanes_hold(&job->lanes);
+
+    for (uint32_t i = 0; i < job->lanes.count && ok; i++)
+        ok = scan_lanes_at(&job->lane, i)->status == CUVET_OK;
+    for (uint32_t i = 0; i < job->lanes.count && ok; i++) {
+        const scan_lane *lane = scan_lanes_at(&job->lane, i);
+        cv_id first = (cv_id)fixups->field.count;
+
+        ok = lane->fixups.field.count < CV_NONE - fixups->field.count;
+        for (uint64_t k = 0; k < lane->fixups.field.count && ok; k++)
+            ok = cv_fields_push(&job->view->ctx->mem, &fixups->field, *cv_fields_get(&lane->fixups.field, k));
+        for (cv_id id = CV_ARRAY_GET(job->shares.first, i); id < CV_ARRAY_GET(job->shares.first, i + 1); id++)
+            cv_l_fixed(job->view, id)->first_field = first;
+    }
+    return ok;
+}
+
+/* False: it is to be done alone. */
+static bool decide_in_lanes(scan_job *job, uint32_t count)
+{
+    const cv_view_scan_relocs *view = job->view;
+    bool ok = begin(view) && scan_lanes_reserve(&view->ctx->mem, &job->lane, count);
+
+    if (ok && cv_lanes_open(&job->lanes, view->ctx, view->options->executor, count)) {
+        job->lane.count = count;
+        share_out(view->out, count, &job->shares);
+        cv_lanes_run(&job->lanes, decide_lane, job);
+        ok = join_fields(job);
+        for (uint32_t i = 0; i < count; i++)
+            cv_fields_free(&cv_lanes_at(&job->lanes, i)->ctx.mem,
+                           &scan_lanes_at(&job->lane, i)->fixups.field);
+        ok = ok && cv_lanes_join(&job->lanes);
+        cv_lanes_close(&job->lanes);
+    } else {
+        ok = false;
+    }
+    scan_lanes_free(&view->ctx->mem, &job->lane);
+    view->ctx->mem.limited = false; /* whoever does it alone asks again */
+    return ok;
 }
 
 cuvet_status cv_stage_scan_relocs(const cv_view_scan_relocs *view)
 {
     const cv_check_scan_relocs seen = cv_check_of_scan_relocs(view);
-    scan_run run = { .view = view, .seen = &seen };
-    cuvet_status st = begin(&run) ? CUVET_OK : cv_l_nomem(view);
+    uint32_t count = cv_lanes_for(view->options->executor, view->out->irel.count);
+    scan_job job = { .view = view };
 
-    for (cv_id i = 0; i < view->out->osec.count && st == CUVET_OK; i++)
-        if (cv_l_osec(view, i)->group == CV_G_REL && !cv_l_osec(view, i)->is_resolved)
-            st = decide_section(&run, i);
-    cv_symbol_fixes_free(&view->ctx->mem, &run.known);
-    cv_u8s_free(&view->ctx->mem, &run.cut);
-    return st;
+    /* Records of what was applied lie in the sections of others. */
+    if (count != 0 && !view->options->preserve && decide_in_lanes(&job, count))
+        return CUVET_OK;
+    return decide_alone(view, &seen);
 }
 
 /* May a loader apply this? Not what is a matter of the linker alone, not what names memory that the link lays
@@ -297,11 +442,43 @@ static bool section_holds(const cv_check_scan_relocs *view, cv_id id)
     return kept == cv_l_fixed(view, id)->n_kept;
 }
 
+/* A share of the sections, and what was found of it: one lane writes each element. */
+typedef struct check_job {
+    const cv_check_scan_relocs *view;
+    scan_shares shares;
+    bool holds[CUVET_LANES_MOST];
+} check_job;
+
+static bool sections_hold(const cv_check_scan_relocs *view, cv_id first, cv_id end)
+{
+    bool holds = true;
+
+    for (cv_id i = first; i < end && holds; i++)
+        holds = !is_decided(view->out, i) || section_holds(view, i);
+    return holds;
+}
+
+static void check_lane(void *user, uint32_t index)
+{
+    check_job *job = user;
+
+    CV_ARRAY_SET(job->holds, index,
+                 sections_hold(job->view, CV_ARRAY_GET(job->shares.first, index),
+                               CV_ARRAY_GET(job->shares.first, index + 1)));
+}
+
 bool cv_stage_scan_relocs_holds(const cv_check_scan_relocs *view)
 {
-    for (cv_id i = 0; i < view->out->osec.count; i++)
-        if (cv_l_osec(view, i)->group == CV_G_REL && !cv_l_osec(view, i)->is_resolved &&
-            !section_holds(view, i))
-            return false;
-    return true;
+    const cuvet_executor *executor = view->options->executor;
+    uint32_t count = cv_lanes_for(executor, view->out->irel.count);
+    check_job job = { .view = view };
+    bool holds = true;
+
+    if (count == 0)
+        return sections_hold(view, 0, (cv_id)view->out->osec.count);
+    share_out(view->out, count, &job.shares);
+    cv_lanes_run_plain(executor, count, check_lane, &job);
+    for (uint32_t i = 0; i < count; i++)
+        holds = holds && CV_ARRAY_GET(job.holds, i);
+    return holds;
 }

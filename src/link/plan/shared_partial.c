@@ -212,7 +212,7 @@ static cuvet_status rewrite_all(const cv_view_shared_memory *view, uint64_t alig
         if (osec->group != CV_G_REL || osec->is_resolved || cv_l_osec(view, osec->target)->group != CV_G_CODE)
             continue;
         for (cv_rel_cur cur = cv_out_rels(osec); st == CUVET_OK && cv_rel_next(view->out, &cur);)
-            if (cv_l_is_array(cv_l_isym(view, cv_l_definition(view, cur.rel->sym))))
+            if (cv_l_is_array(view, cv_l_isym(view, cv_l_definition(view, cur.rel->sym))))
                 st = rewrite(view, &instance, cv_l_osec(view, osec->target)->fn, &cur, align, &shown);
     }
     cv_u32s_free(&view->ctx->mem, &instance);

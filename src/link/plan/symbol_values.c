@@ -17,7 +17,7 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
     osym->sec = CV_NONE;
     osym->size = sym->size;
     osym->value = 0;
-    if (view->options->relocatable && view->options->compat && cv_l_is_array(sym)) {
+    if (view->options->relocatable && view->options->compat && cv_l_is_array(view, sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
         osym->value = cv_l_shared(view, cv_l_entry(view, osym->name)->first)->off;

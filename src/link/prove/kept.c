@@ -252,11 +252,13 @@ cuvet_status cv_prove_list_kept(cv_prove *prove)
     return status == CUVET_OK ? check_slots(prove) : status;
 }
 
-/* Only where a relocation is not behind the one that was found last. */
-static bool find_orders(cv_prove *prove)
+/* Only where a relocation is not behind the one that was found last, or where there are lanes. */
+bool cv_prove_find_orders(cv_prove *prove)
 {
     cv_prove_kept *kept = &prove->kept;
 
+    if (kept->ordered)
+        return true;
     for (uint64_t i = 0; i < kept->table.count; i++) {
         cv_prove_table *table = cv_prove_tables_at(&kept->table, i);
 
@@ -355,7 +357,7 @@ static bool is_in_table(cv_prove *prove, cv_prove_table *table, const cv_prove_r
 cuvet_status cv_prove_find_kept(cv_prove *prove, cv_prove_table *table, const cv_prove_reloc *reloc,
                                 uint32_t type, bool *found)
 {
-    if (!prove->kept.ordered && !find_orders(prove))
+    if (!prove->kept.ordered && !cv_prove_find_orders(prove))
         return cv_nomem(prove->ctx, 0);
     for (*found = is_in_table(prove, table, reloc, type); !*found && table->next != 0;) {
         table = cv_prove_tables_at(&prove->kept.table, table->next - 1);

@@ -121,9 +121,11 @@ enum { CV_PROVE_MASKS = 5 }; /* a prime: types that code has together do not mee
 typedef struct cv_prove {
     cv_ctx *ctx;
     const cv_prove_facts *facts;
-    cv_slices_index *file;       /* the result */
-    cv_prove_symbol_list symbol; /* of the inputs */
-    cv_provens proven;           /* by symbol of the result */
+    const cuvet_executor *executor; /* NULL: all is done by this thread … */
+    bool again;                     /* … which is to be, because lanes did not come to an end */
+    cv_slices_index *file;          /* the result */
+    cv_prove_symbol_list symbol;    /* of the inputs */
+    cv_provens proven;              /* by symbol of the result */
     cv_prove_kept kept;
     cv_prove_mask mask[CV_PROVE_MASKS]; /* of the types that were asked for last */
     cv_prove_uses use;                  /* of shared memory */
@@ -247,6 +249,8 @@ CV_MUST bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t
 CV_MUST cuvet_status cv_prove_records(cv_prove *prove);
 /* kept.c: relocations of the result. */
 CV_MUST cuvet_status cv_prove_list_kept(cv_prove *prove);
+/* The orders of all tables, before lanes ask for them. False: no memory. */
+CV_MUST bool cv_prove_find_orders(cv_prove *prove);
 /* A row of a table of relocations, section 'table' of the object. */
 void cv_prove_read_row(const cv_cubin *cubin, uint64_t table, uint64_t row, cv_elf_reloc *out);
 /* *found: has this table of the result, or another one of its kind, a relocation of the section at hand, of

@@ -93,12 +93,14 @@ static cuvet_status run(cv_prove *prove)
     return status;
 }
 
-cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
+static cuvet_status run_once(cv_ctx *ctx, const cv_prove_facts *facts, const cuvet_executor *executor,
+                             bool *again)
 {
     cv_slices_index file = { .last = 0 };
-    cv_prove prove = { .ctx = ctx, .facts = facts, .file = &file };
+    cv_prove prove = { .ctx = ctx, .facts = facts, .executor = executor, .file = &file };
     cuvet_status status = run(&prove);
 
+    *again = prove.again;
     cv_u64s_free(&ctx->mem, &file.starts);
     cv_provens_free(&ctx->mem, &prove.proven);
     cv_prove_symbol_list_free(&ctx->mem, &prove.symbol);
@@ -115,4 +117,16 @@ cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
     cv_keys_free(&ctx->mem, &prove.field);
     cv_keys_free(&ctx->mem, &prove.unit);
     return status;
+}
+
+cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
+{
+    uint64_t work = cv_ctx_work(ctx);
+    bool again;
+    cuvet_status status = run_once(ctx, facts, facts->executor, &again);
+
+    if (!again)
+        return status;
+    cv_ctx_set_work(ctx, work); /* as if there had been no lanes */
+    return run_once(ctx, facts, NULL, &again);
 }

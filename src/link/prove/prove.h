@@ -5,6 +5,7 @@
 #ifndef CV_LINK_PROVE_PROVE_H
 #define CV_LINK_PROVE_PROVE_H
 
+#include "base/lanes.h"
 #include "bytes/intern.h"
 #include "bytes/slices.h"
 #include "cubin/cubin.h"
@@ -46,6 +47,7 @@ typedef struct cv_prove_facts {
     /* Is a kernel of this name asked for? By options and host code. */
     bool (*asks)(const void *user, cv_span name);
     const void *user;
+    const cuvet_executor *executor; /* threads for the sections; NULL: none */
 } cv_prove_facts;
 
 void cv_prove_facts_free(cv_mem *mem, cv_prove_facts *facts);

@@ -88,6 +88,189 @@ static cuvet_status check_section(cv_prove *prove, uint32_t index)
     return status == CUVET_OK ? cv_prove_bytes(prove) : status;
 }
 
+/* Relocations of the inputs by what they are about, and its bytes, which count less. */
+static bool weigh(const cv_prove *prove, cv_u64s *weight, uint64_t *rows)
+{
+    enum { BYTES = 64 /* as much work as a relocation */ };
+
+    *rows = 0;
+    if (!cv_u64s_fill(&prove->ctx->mem, weight, prove->facts->result->sec.count))
+        return false;
+    for (uint64_t i = 0; i < prove->facts->in.count; i++) {
+        const cv_prove_input *input = cv_prove_inputs_get(&prove->facts->in, i);
+
+        for (uint64_t k = 1; k < input->cubin->sec.count; k++) {
+            const cv_sec *sec = cv_cubin_sec(input->cubin, k);
+            bool table = sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA;
+            uint64_t about = table ? sec->header.info : k, count;
+            uint32_t out = about < input->cubin->sec.count
+                               ? cv_prove_places_get(&prove->facts->place, input->first_sec + about)->sec
+                               : 0;
+
+            if (!table && !cv_prove_holds_content(sec))
+                continue;
+            count = table ? sec->header.size / cv_elf_rel_size(false, sec->role == CV_ROLE_RELA)
+                          : sec->header.size / BYTES;
+            *rows += table ? count : 0;
+            if (out < weight->count)
+                *cv_u64s_at(weight, out) = cv_sat_add(*cv_u64s_get(weight, out), count);
+        }
+    }
+    return true;
+}
+
+/* Which lane has what lies in a section of the result: all that is asked of that, of its tables of
+ * relocations and of the function in it is asked by one. */
+static bool share_out(cv_prove *prove, const cv_u64s *weight, uint32_t count, cv_u8s *lane_of)
+{
+    uint64_t all = 0, given = 0;
+    uint8_t lane = 0;
+
+    if (!cv_u8s_fill(&prove->ctx->mem, lane_of, weight->count))
+        return false;
+    for (uint64_t i = 0; i < weight->count; i++)
+        all = cv_sat_add(all, *cv_u64s_get(weight, i));
+    for (uint64_t i = 0; i < weight->count; i++) {
+        *cv_u8s_at(lane_of, i) = lane;
+        given = cv_sat_add(given, *cv_u64s_get(weight, i));
+        if (given / (lane + 1U) >= all / count && lane + 1U < count)
+            lane++;
+    }
+    return true;
+}
+
+/* Sections that lie nowhere, or outside of the result, are looked at by the first lane. */
+static bool is_of(const cv_prove *prove, uint64_t index, const cv_u8s *lane_of, uint32_t lane)
+{
+    uint32_t out = cv_prove_place_of(prove, index)->sec;
+
+    return !lane_of || (out < lane_of->count ? *cv_u8s_get(lane_of, out) : 0) == lane;
+}
+
+/* Sections of all inputs: of a lane, or all where there are none. */
+static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_t lane)
+{
+    cuvet_status status = CUVET_OK;
+
+    for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
+        cv_prove_open(prove, obj);
+        cv_keys_clear(&prove->table);
+        for (uint64_t i = 1; i < prove->in->sec.count; i++) {
+            const cv_sec *sec = cv_cubin_sec(prove->in, i);
+
+            if ((sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA) &&
+                is_of(prove, sec->header.info, lane_of, lane) &&
+                !cv_keys_push(&prove->ctx->mem, &prove->table, (cv_key){ sec->header.info, i }))
+                return cv_nomem(prove->ctx, 0);
+        }
+        cv_keys_sort(&prove->table);
+        for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++)
+            if (cv_prove_holds_content(cv_cubin_sec(prove->in, i)) && is_of(prove, i, lane_of, lane) &&
+                !cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->in, i)))
+                status = check_section(prove, (uint32_t)i);
+    }
+    return status;
+}
+
+/* What a lane does not share with others: where it is, and what it found of shared memory. */
+typedef struct section_lane {
+    cv_prove prove;
+    cv_slices_index file;
+    cuvet_status status;
+} section_lane;
+
+CV_VEC(section_lanes, section_lane);
+
+typedef struct section_job {
+    cv_prove *prove;
+    cv_lanes lanes;
+    section_lanes lane;
+    cv_u8s lane_of;
+} section_job;
+
+static void check_lane(void *user, uint32_t index)
+{
+    section_job *job = user;
+    section_lane *lane = section_lanes_at(&job->lane, index);
+
+    lane->file = *job->prove->file;
+    lane->prove = *job->prove;
+    lane->prove.ctx = &cv_lanes_at(&job->lanes, index)->ctx;
+    lane->prove.file = &lane->file;
+    lane->prove.table = lane->prove.field = (cv_keys){ 0 };
+    lane->prove.use = (cv_prove_uses){ 0 };
+    lane->prove.used = (cv_u32s){ 0 };
+    lane->status = check_inputs(&lane->prove, &job->lane_of, index);
+}
+
+/* Uses of shared memory that a lane found. */
+static bool take_uses(cv_prove *prove, const cv_prove *lane)
+{
+    bool ok = lane->use.count == 0 || prove->used.items ||
+              cv_u32s_fill(&prove->ctx->mem, &prove->used, prove->facts->sym.count);
+
+    for (uint64_t i = 0; i < lane->use.count && ok; i++) {
+        ok = cv_prove_uses_push(&prove->ctx->mem, &prove->use, *cv_prove_uses_get(&lane->use, i));
+        if (ok)
+            *cv_u32s_at(&prove->used, cv_prove_uses_get(&lane->use, i)->var) = (uint32_t)prove->use.count;
+    }
+    prove->array_part = prove->array_part || lane->array_part;
+    return ok;
+}
+
+static void end_lane(section_job *job, uint32_t index)
+{
+    cv_prove *lane = &section_lanes_at(&job->lane, index)->prove;
+    cv_mem *mem = &cv_lanes_at(&job->lanes, index)->ctx.mem;
+
+    cv_keys_free(mem, &lane->table);
+    cv_keys_free(mem, &lane->field);
+    cv_prove_uses_free(mem, &lane->use);
+    cv_u32s_free(mem, &lane->used);
+}
+
+/* @return OK, and nothing else is to be said; or all of the proof is to be done again, by one thread. */
+static bool run_lanes(section_job *job, uint32_t count)
+{
+    cv_prove *prove = job->prove;
+    bool ok;
+
+    if (!cv_prove_find_orders(prove) || !section_lanes_reserve(&prove->ctx->mem, &job->lane, count) ||
+        !cv_lanes_open(&job->lanes, prove->ctx, prove->executor, count))
+        return false;
+    job->lane.count = count;
+    cv_lanes_run(&job->lanes, check_lane, job);
+    ok = cv_lanes_hold(&job->lanes);
+    for (uint32_t i = 0; i < count; i++) {
+        const section_lane *lane = section_lanes_at(&job->lane, i);
+
+        ok = ok && lane->status == CUVET_OK && take_uses(prove, &lane->prove);
+        end_lane(job, i);
+    }
+    ok = ok && cv_lanes_join(&job->lanes);
+    cv_lanes_close(&job->lanes);
+    return ok;
+}
+
+static cuvet_status check_in_lanes(cv_prove *prove)
+{
+    section_job job = { .prove = prove };
+    cv_mem *mem = &prove->ctx->mem;
+    cv_u64s weight = { 0 };
+    uint64_t rows;
+    bool ok = weigh(prove, &weight, &rows);
+    uint32_t count = ok ? cv_lanes_for(prove->executor, rows) : 0;
+
+    ok = ok && (count == 0 || (share_out(prove, &weight, count, &job.lane_of) && run_lanes(&job, count)));
+    cv_u64s_free(mem, &weight);
+    cv_u8s_free(mem, &job.lane_of);
+    section_lanes_free(mem, &job.lane);
+    prove->again = !ok;
+    if (!ok)
+        mem->limited = false; /* whoever does it alone asks again */
+    return !ok ? CUVET_E_INTERNAL : count == 0 ? check_inputs(prove, NULL, 0) : CUVET_OK;
+}
+
 cuvet_status cv_prove_sections(cv_prove *prove)
 {
     cuvet_status status;
@@ -99,22 +282,8 @@ cuvet_status cv_prove_sections(cv_prove *prove)
         status = cv_prove_list_tables(prove);
     if (status == CUVET_OK)
         status = cv_prove_lines(prove); /* before what refers to lines */
-    for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
-        cv_prove_open(prove, obj);
-        cv_keys_clear(&prove->table);
-        for (uint64_t i = 1; i < prove->in->sec.count; i++) {
-            const cv_sec *sec = cv_cubin_sec(prove->in, i);
-
-            if ((sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA) &&
-                !cv_keys_push(&prove->ctx->mem, &prove->table, (cv_key){ sec->header.info, i }))
-                return cv_nomem(prove->ctx, 0);
-        }
-        cv_keys_sort(&prove->table);
-        for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++)
-            if (cv_prove_holds_content(cv_cubin_sec(prove->in, i)) &&
-                !cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->in, i)))
-                status = check_section(prove, (uint32_t)i);
-    }
+    if (status == CUVET_OK)
+        status = prove->executor ? check_in_lanes(prove) : check_inputs(prove, NULL, 0);
     if (status == CUVET_OK)
         status = cv_prove_frames(prove);
     if (status == CUVET_OK)

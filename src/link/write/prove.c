@@ -103,7 +103,8 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
                              .whole = view->options->keep_dead || view->options->relocatable,
                              .rebuilt = cv_l_has(view, CV_GEN_REMAKES_DEBUG),
                              .asks = asks_for_kernel,
-                             .user = view };
+                             .user = view,
+                             .executor = view->options->executor };
     cv_mem *mem = &view->ctx->mem;
     cv_u32s osec = { 0 }, osym = { 0 };
     cuvet_status status;

@@ -3,6 +3,7 @@
  * headers. */
 #include "link/write/write.h"
 #include "base/arith.h"
+#include "base/lanes.h"
 
 /* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
  * goes this way. */
@@ -116,9 +117,10 @@ static bool is_applied(const cv_view_write *view, cv_id id)
     return !target->dead && target->group != CV_G_NOBITS;
 }
 
-static bool apply_fixups(const cv_view_write *view, cv_block *out, const cv_osec *osec)
+static bool apply_fixups(const cv_view_write *view, cv_block *out, cv_id id)
 {
-    const cv_osec *target = cv_l_osec(view, osec->target);
+    const cv_osec *osec = cv_l_osec(view, id), *target = cv_l_osec(view, osec->target);
+    const cv_fixed *fixed = cv_l_fixed(view, id);
     uint8_t *bytes = cv_block_at(out, target->off, target->size);
     bool ok = bytes != NULL;
 
@@ -126,15 +128,16 @@ static bool apply_fixups(const cv_view_write *view, cv_block *out, const cv_osec
         const cv_fixup *fixup = cv_l_fixup(view, cur.id);
 
         if (fixup->n_fields)
-            ok = cv_fixups_apply(view->fixups, fixup, bytes, target->size, cur.rel->off);
+            ok = cv_fixups_apply(view->fixups, fixed, fixup, bytes, target->size, cur.rel->off);
     }
     return ok;
 }
 
 /* The pieces of the file that relocations of borrowed code write into: 1 in 'patched' for each. */
-static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s *patched)
+static bool mark_patches(const cv_view_write *view, cv_id id, cv_u8s *patched)
 {
-    const cv_osec *target = cv_l_osec(view, osec->target);
+    const cv_osec *osec = cv_l_osec(view, id), *target = cv_l_osec(view, osec->target);
+    const cv_fixed *fixed = cv_l_fixed(view, id);
     uint64_t len;
 
     for (cv_rel_cur cur = cv_out_rels(osec); cv_rel_next(view->out, &cur);) {
@@ -143,7 +146,7 @@ static bool mark_patches(const cv_view_write *view, const cv_osec *osec, cv_u8s 
 
         if (fixup->n_fields == 0)
             continue;
-        len = cv_fixups_reach(view->fixups, fixup);
+        len = cv_fixups_reach(view->fixups, fixed, fixup);
         if (len > target->size || irel->off > target->size - len)
             return false;
         for (uint64_t at = (target->off + irel->off) / PATCH; at * PATCH < target->off + irel->off + len;
@@ -187,19 +190,28 @@ static bool copy_patches(const cv_view_write *view, cv_block *out, const cv_osec
     return ok;
 }
 
-static bool patch_all(const cv_view_write *view, cv_block *out, cv_u8s *patched)
+/* What is copied of borrowed code. */
+static bool copy_all_patches(const cv_view_write *view, cv_block *out, cv_u8s *patched)
 {
     bool ok = true;
 
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
         if (is_applied(view, i) && cv_l_osec(view, cv_l_osec(view, i)->target)->borrowed)
-            ok = mark_patches(view, cv_l_osec(view, i), patched);
+            ok = mark_patches(view, i, patched);
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
         if (cv_l_osec(view, i)->borrowed)
             ok = copy_patches(view, out, cv_l_osec(view, i), patched);
+    return ok;
+}
+
+/* Relocations of the sections from 'first' to 'end' are applied: of those that they are about. */
+static bool apply_all(const cv_view_write *view, cv_block *out, cv_id first, cv_id end)
+{
+    bool ok = true;
+
     for (cv_id i = 0; i < view->out->osec.count && ok; i++)
-        if (is_applied(view, i))
-            ok = apply_fixups(view, out, cv_l_osec(view, i));
+        if (is_applied(view, i) && cv_l_osec(view, i)->target >= first && cv_l_osec(view, i)->target < end)
+            ok = apply_fixups(view, out, i);
     return ok;
 }
 
@@ -354,24 +366,137 @@ static void file_header(const cv_view_write *view, cv_builder *builder)
     cv_put_u16(builder, 1);
 }
 
-/* Everything but what is borrowed: sections, and zeros between them. */
-static bool put_all(const cv_view_write *view, cv_block *out, const cv_builder *header,
-                    const cv_builder *tables)
+/* Where a section of the file ends. */
+static uint64_t end_of(const cv_osec *osec)
 {
-    uint64_t pos = header->len;
-    bool ok = put_at(out, view->file->size, 0, cv_builder_span(header)) &&
-              put_at(out, view->file->size, view->synthetics->shoff, cv_builder_span(tables));
+    return osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
+}
 
-    for (uint64_t i = 1; i < view->layout->order.count && ok; i++) {
+static void lend_all(const cv_view_write *view)
+{
+    for (uint64_t i = 1; i < view->layout->order.count; i++) {
         cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
 
         osec->borrowed = can_lend(view, osec);
+    }
+}
+
+/* Everything but what is borrowed, from one section in the order to another: sections, and zeros before each
+ * of them, from 'pos' on. */
+static bool put_all(const cv_view_write *view, cv_block *out, uint64_t first, uint64_t end, uint64_t pos)
+{
+    bool ok = true;
+
+    for (uint64_t i = first; i < end && ok; i++) {
+        const cv_osec *osec = cv_l_osec(view, *cv_u32s_get(&view->layout->order, i));
+
         cv_block_clear(out, pos, osec->off - cv_min(osec->off, pos));
         ok = put_section(view, out, osec);
-        pos = osec->group == CV_G_NOBITS ? osec->off : cv_sat_add(osec->off, osec->size);
+        pos = end_of(osec);
     }
-    cv_block_clear(out, pos, view->synthetics->shoff - cv_min(view->synthetics->shoff, pos));
     return ok;
+}
+
+/* Shares of the file, one for each lane: sections in the order of the file, and relocations by what they are
+ * about, since two tables may be about one section. */
+typedef struct write_job {
+    const cv_view_write *view;
+    cv_block *out;
+    uint64_t begin; /* behind the header */
+    uint32_t count;
+    uint32_t place[CUVET_LANES_MOST + 1];
+    cv_id target[CUVET_LANES_MOST + 1];
+    bool ok[CUVET_LANES_MOST];
+} write_job;
+
+static void put_lane(void *user, uint32_t index)
+{
+    write_job *job = user;
+    uint64_t first = CV_ARRAY_GET(job->place, index), pos = job->begin;
+
+    if (first > 1)
+        pos = end_of(cv_l_osec(job->view, *cv_u32s_get(&job->view->layout->order, first - 1)));
+    CV_ARRAY_SET(job->ok, index,
+                 put_all(job->view, job->out, first, CV_ARRAY_GET(job->place, index + 1), pos));
+}
+
+static void apply_lane(void *user, uint32_t index)
+{
+    write_job *job = user;
+
+    CV_ARRAY_SET(job->ok, index,
+                 apply_all(job->view, job->out, CV_ARRAY_GET(job->target, index),
+                           CV_ARRAY_GET(job->target, index + 1)));
+}
+
+static void share_bytes(write_job *job)
+{
+    const cv_u32s *order = &job->view->layout->order;
+    uint64_t given = 0;
+    uint32_t lane = 0;
+
+    CV_ARRAY_SET(job->place, 0, 1);
+    for (uint64_t i = 1; i < order->count && lane + 1 < job->count; i++) {
+        given = cv_sat_add(given, cv_l_osec(job->view, *cv_u32s_get(order, i))->size);
+        if (given / (lane + 1) >= job->view->file->size / job->count)
+            CV_ARRAY_SET(job->place, ++lane, (uint32_t)(i + 1));
+    }
+    while (lane < job->count)
+        CV_ARRAY_SET(job->place, ++lane, (uint32_t)cv_max(order->count, 1));
+}
+
+/* Sections of the plan stand near the relocations that are about them: a lane each gets about as many. */
+static void share_targets(write_job *job)
+{
+    const cv_part_out *out = job->view->out;
+    uint32_t lane = 0;
+
+    for (; lane < job->count; lane++)
+        CV_ARRAY_SET(job->target, lane, (cv_id)(out->osec.count * lane / job->count));
+    CV_ARRAY_SET(job->target, lane, (cv_id)out->osec.count);
+}
+
+static bool run_lanes(write_job *job, cv_lane_fn *work)
+{
+    bool ok = true;
+
+    cv_lanes_run_plain(job->view->options->executor, job->count, work, job);
+    for (uint32_t i = 0; i < job->count; i++)
+        ok = ok && CV_ARRAY_GET(job->ok, i);
+    return ok;
+}
+
+/* Sections, and zeros between them; then what relocations write. */
+static __attribute__((noinline)) bool fill_file(const cv_view_write *view, cv_block *out, uint64_t begin,
+                                                cv_u8s *patched)
+{
+    write_job job = { .view = view,
+                      .out = out,
+                      .begin = begin,
+                      .count = cv_lanes_for(view->options->executor, view->out->irel.count) };
+
+    lend_all(view);
+    if (job.count == 0)
+        return put_all(view, out, 1, view->layout->order.count, begin) &&
+               copy_all_patches(view, out, patched) && apply_all(view, out, 0, CV_NONE);
+    share_bytes(&job);
+    share_targets(&job);
+    return run_lanes(&job, put_lane) && copy_all_patches(view, out, patched) && run_lanes(&job, apply_lane);
+}
+
+/* All of the file but what is borrowed. */
+static bool put_file(const cv_view_write *view, cv_block *out, const cv_builder *header,
+                     const cv_builder *tables, cv_u8s *patched)
+{
+    const cv_u32s *order = &view->layout->order;
+    uint64_t shoff = view->synthetics->shoff, pos = header->len;
+
+    if (order->count > 1)
+        pos = end_of(cv_l_osec(view, *cv_u32s_get(order, order->count - 1)));
+    cv_block_clear(out, pos, shoff - cv_min(shoff, pos));
+    return put_at(out, view->file->size, 0, cv_builder_span(header)) &&
+           put_at(out, view->file->size, shoff, cv_builder_span(tables)) &&
+           fill_file(view, out, header->len, patched);
 }
 
 /* The file: what is borrowed where it lies in the inputs, everything else from the block. */
@@ -421,9 +546,7 @@ cuvet_status cv_stage_write(const cv_view_write *view)
         status = cv_l_nomem(view);
     if (status == CUVET_OK) {
         cv_block_filled(out, view->file->size);
-        status = put_all(view, out, &header, &tables) && patch_all(view, out, &patched)
-                     ? CUVET_OK
-                     : cv_link_broken(view);
+        status = put_file(view, out, &header, &tables, &patched) ? CUVET_OK : cv_link_broken(view);
     }
     if (status == CUVET_OK) {
         list_slices(view, out, &patched, file);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Lanes: independent parts of a piece of work, which threads of the caller do at the same time. Each has a
+ * context of its own that tells nobody anything: where a lane has something to say, fails, or has not
+ * enough memory or work, all of it is thrown away, and whoever opened the lanes does the work again alone.
+ * So nobody can tell from what comes out whether there were lanes. */
+#ifndef CV_BASE_LANES_H
+#define CV_BASE_LANES_H
+
+#include <cuvet/executor.h>
+#include <pthread.h>
+
+#include "base/ctx.h"
+
+typedef struct cv_lane {
+    cv_ctx ctx;
+    uint64_t work; /* that it had to begin with */
+} cv_lane;
+
+typedef struct cv_lanes {
+    cv_ctx *ctx; /* of the work as a whole */
+    const cuvet_executor *executor;
+    cv_lane *lane;
+    uint32_t count;
+    pthread_mutex_t lock; /* one lane at a time asks for memory */
+} cv_lanes;
+
+/* How many lanes are worth it for so many units of work. 0: none, and nothing is to be opened. */
+CV_MUST uint32_t cv_lanes_for(const cuvet_executor *executor, uint64_t units);
+/* False: no memory for them. */
+CV_MUST bool cv_lanes_open(cv_lanes *lanes, cv_ctx *ctx, const cuvet_executor *executor, uint32_t count);
+/* Call work(user, index) for each lane. It works with cv_lanes_at(), and writes nothing that another one
+ * reads or writes. */
+typedef void cv_lane_fn(void *user, uint32_t index);
+void cv_lanes_run(const cv_lanes *lanes, cv_lane_fn *work, void *user);
+cv_lane *cv_lanes_at(const cv_lanes *lanes, uint32_t index);
+/* Did none say anything, or run out of anything that one alone would have had? */
+CV_MUST bool cv_lanes_hold(const cv_lanes *lanes);
+/* What lanes hold of memory is that of the whole from here on, which owes the work that they did.
+ * False: there is not enough of either, and lanes hold what they did. */
+CV_MUST bool cv_lanes_join(cv_lanes *lanes);
+/* Lanes hold nothing any more. */
+void cv_lanes_close(cv_lanes *lanes);
+
+/* Without contexts: for parts that only read, and those that write each into a place of its own. */
+void cv_lanes_run_plain(const cuvet_executor *executor, uint32_t count, cv_lane_fn *work, void *user);
+
+#endif
