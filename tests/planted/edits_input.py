@@ -61,4 +61,12 @@ EDITS = [
     ("candidate-input-limit", "src/drive/candidates.c", "length > in->ctx.lim.input", "false", "unit_api: input bounds"),
     ("candidate-of-data-first", "src/intake/choose.c", "(uint64_t)(in->unit.place == CUVET_PLACE_DATA) << 35", "0", "unit_intake: select"),
     ("admit-old-toolkit", "src/cubin/admit.c", "cubin->toolkit < oldest", "cubin->toolkit + 1 < oldest", "unit_cubin: admit"),
+    ("lanes-speak", "src/base/lanes.c", "ctx->n_errors == 0 && [[ctx->n_warnings == 0]] &&", "true", "unit_base: lanes"),
+    ("lanes-work", "src/base/lanes.c", "if ([[work > cv_ctx_work(ctx)]] ||", "false", "unit_base: lanes"),
+    ("lanes-memory", "src/base/lanes.c", "[[live > ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live)]] ||", "false", "unit_base: lanes"),
+    ("lanes-twice", "src/base/lanes.c", "[[__atomic_fetch_or(&turn->begun, bit, __ATOMIC_ACQ_REL) & bit]]", "__atomic_fetch_or(&turn->begun, bit, __ATOMIC_ACQ_REL) & 0", "unit_base: lanes"),
+    ("lanes-fields", "src/link/plan/scan_relocs.c", "cv_l_fixed(job->view, id)->first_field = first;", "", "unit_api: linker lanes"),
+    ("lanes-of-two-tables", "src/link/write/write.c", "[[cv_l_osec(view, i)->target >= first]] &&", "i >= first", "unit_api: linker lanes"),
+    ("lanes-zeros", "src/link/write/write.c", "if ([[first > 1]])", "false", "unit_api: linker lanes"),
+    ("array-of-its-own-size", "src/link/plan/collect.c", "[[cv_l_is_array(view, sym)]] && cv_l_entry", "cv_l_is_shared(sym) && sym->sec == CV_NONE && sym->size == 0", "unit_api: linker"),
 ]

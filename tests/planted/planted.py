@@ -5,7 +5,7 @@
 
   planted.py --cuvet build/planted/cuvet [--totals FILE] [DEFECT ...]
 
-Each defect of a link is made in every golden link (corpus/link). Where it was made
+Each defect of a link is made in every golden link (corpus/link), in every second one with threads. Where it was made
 (the command says so) the link has to end with exit code 5 and no file: what noticed it is the rule that is said first.
 A link that refuses for another reason (exit code 1) says nothing, nor does one whose file is what it would have been:
 the defect was in what does not get into it. The table says for each defect in how many links it was
@@ -98,10 +98,10 @@ class Planted:
         self.cuvet, self.tmp, self.stages, self.whole = cuvet, tmp, stages(), {}
         subprocess.run(["tar", "-C", tmp, "--zstd", "-xf", os.path.join(tables.ROOT, "corpus", "link", "golden.tar.zst")], check=True)
 
-    def run(self, defect, case, out):
+    def run(self, defect, case, out, jobs="1"):
         """exit code, what it says, the file (None: none)"""
         _, target, options, inputs = case
-        p = subprocess.run([self.cuvet, "link", "-arch=" + target, *options, "-o", out] +
+        p = subprocess.run([self.cuvet, "link", "-j", jobs, "-arch=" + target, *options, "-o", out] +
                            [os.path.join(self.tmp, i) for i in inputs], capture_output=True, text=True, check=False,
                            env=dict(os.environ, CV_PLANT=defect))
         data = None
@@ -113,7 +113,7 @@ class Planted:
 
     def link(self, defect, case, number):
         """None: not made; else the rule that noticed it, or "" """
-        rc, text, data = self.run(defect, case, os.path.join(self.tmp, "out-%s-%d" % (defect, number)))
+        rc, text, data = self.run(defect, case, os.path.join(self.tmp, "out-%s-%d" % (defect, number)), "3" if number % 2 else "1")
         if "planted: " not in text or rc == 1:
             return None
         said = RULE.findall(text)

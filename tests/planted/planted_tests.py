@@ -32,7 +32,7 @@ import hostile  # noqa: E402  how the hostile files are asked in `make check`
 import registry  # noqa: E402
 
 UNITS = ("codec", "format", "cubin", "host", "intake", "scan", "target", "base", "bytes")
-SUITES = ("linker_files", "linker_hosts", "linker", "linker rules", "linker hostile", "input", "compiler")  # of unit_api, which is slow as a whole
+SUITES = ("linker_files", "linker_hosts", "linker", "linker rules", "linker hostile", "linker lanes", "input", "compiler")  # of unit_api, which is slow as a whole
 SCRIPTS = ("tests/cli/test_golden.py", "tests/cli/test_select.py")
 NEAR = 6  # lines around an edit in which a rule is named
 SECONDS = 600  # of one test; the processor's time is what ends one that hangs

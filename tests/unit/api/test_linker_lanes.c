@@ -262,7 +262,7 @@ END_TEST
 Suite *suite_linker_lanes(void);
 Suite *suite_linker_lanes(void)
 {
-    Suite *suite = suite_create("api/lanes");
+    Suite *suite = suite_create("linker lanes");
     TCase *tcase = tcase_create("lanes");
 
     tcase_set_timeout(tcase, 300);

@@ -300,14 +300,14 @@ END_TEST
 START_TEST(spools)
 {
     static char long_name[1000];
-    static const struct {
+    const struct {
         const char *what;
         plan plans[3];
         const char *folder; /* NULL: the one of the environment */
         cuvet_status status;
     } CASES[] = {
         { "nothing", { { 0 } }, NULL, CUVET_OK },
-        { "the usual folder", { { 0 } }, "", CUVET_OK },
+        { "the usual folder", { { 0 } }, "", access("/tmp", W_OK) == 0 ? CUVET_OK : CUVET_E_IO },
         { "interrupted", { { "read", EINTR, 1 }, { "write", EINTR, 1 } }, NULL, CUVET_OK },
         { "byte by byte", { { "write", PART, FOREVER } }, NULL, CUVET_OK },
         { "no more to be read", { { "read", EIO, 1 } }, NULL, CUVET_E_IO },
