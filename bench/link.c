@@ -2,10 +2,12 @@
 /* One link in this process, from bytes in memory to bytes in memory, warm; beside it the same by libnvJitLink
  * when a library is named, the two in turn. A second library, which is cuvet in the first one's place, is
  * measured instead of cuvet's own functions. usage: link ROUNDS ARCH DIR [LIBRARY [FACE]]; one line of words
- * and values: medians of processor time, and of the ratios of the rounds. */
+ * and values: medians of processor time, and of the ratios of the rounds; alone_us and lanes_us by the clock,
+ * with one thread and with LANES, in turn. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #define MAX_ROUNDS 1000
 #define KEPT       (UINT64_C(1) << 30)
+#define LANES      2
 
 typedef struct link_file {
     char *name;
@@ -29,6 +32,7 @@ typedef struct link_program {
     uint64_t in, out; /* bytes */
     cuvet_target target;
     char arch[32]; /* "-arch=sm_90" */
+    bool lanes;
 } link_program;
 
 /* libnvJitLink by its documented functions. */
@@ -92,9 +96,44 @@ static int load_all(link_program *program, const char *dir)
     return program->size == 0;
 }
 
+typedef struct lane_thread {
+    pthread_t thread;
+    void (*work)(void *arg, uint32_t index);
+    void *arg;
+    uint32_t index;
+} lane_thread;
+
+static void *run_lane(void *arg)
+{
+    const lane_thread *lane = arg;
+
+    lane->work(lane->arg, lane->index);
+    return NULL;
+}
+
+/* A thread for each part but the first: what starting them costs is a part of what is measured. */
+static void run_lanes(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count)
+{
+    lane_thread lane[CUVET_LANES_MOST];
+    uint32_t started = 1;
+
+    (void)user;
+    for (; started < count; started++) {
+        lane[started] = (lane_thread){ .work = work, .arg = arg, .index = started };
+        if (pthread_create(&lane[started].thread, NULL, run_lane, &lane[started]) != 0)
+            break; /* the library does what is left out */
+    }
+    work(arg, 0);
+    while (--started > 0)
+        (void)pthread_join(lane[started].thread, NULL);
+}
+
 static int link_in(cuvet_ctx *ctx, link_program *program)
 {
-    const cuvet_linker_options lo = { .size = sizeof(lo), .target = program->target };
+    const cuvet_executor lanes = { .size = sizeof(lanes), .lanes = LANES, .run = run_lanes };
+    const cuvet_linker_options lo = { .size = sizeof(lo),
+                                      .target = program->target,
+                                      .executor = program->lanes ? &lanes : NULL };
     cuvet_link_result result = { .size = sizeof(result) };
     cuvet_linker linker = { 0 };
     cuvet_status status = cuvet_linker_create(ctx, &lo, &linker);
@@ -194,10 +233,34 @@ static int measure_memory(link_program *program, uint64_t keep, unsigned flags, 
     return bad;
 }
 
+/* One context that keeps memory, and by the clock: alone, and in lanes. */
+static int measure_lanes(link_program *program, size_t rounds, double *alone, double *lanes)
+{
+    const cuvet_ctx_options co = { .size = sizeof(co), .keep = KEPT };
+    static double took[2][MAX_ROUNDS];
+    cuvet_ctx *ctx = NULL;
+    int bad = cuvet_ctx_create(&co, &ctx) != CUVET_OK || link_in(ctx, program);
+
+    for (size_t i = 0; i < 2 * rounds && !bad; i++) {
+        double start = bench_wall_us();
+
+        program->lanes = i % 2 != 0;
+        bad = link_in(ctx, program);
+        took[i % 2][i / 2] = bench_wall_us() - start;
+    }
+    program->lanes = false;
+    cuvet_ctx_destroy(ctx);
+    if (!bad) {
+        *alone = bench_median(took[0], rounds);
+        *lanes = bench_median(took[1], rounds);
+    }
+    return bad;
+}
+
 static int measure(link_program *program, const jit_calls *face, const jit_calls *jit, size_t rounds)
 {
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratio[MAX_ROUNDS];
-    double kept = 0, huge = 0, both = 0;
+    double kept = 0, huge = 0, both = 0, alone = 0, lanes = 0;
     uint64_t peak = 0;
 
     /* The first of each warms its code. */
@@ -217,14 +280,16 @@ static int measure(link_program *program, const jit_calls *face, const jit_calls
     }
     if (!face && (measure_memory(program, 0, CUVET_CTX_HUGE_PAGES, rounds, &huge) ||
                   measure_memory(program, KEPT, 0, rounds, &kept) ||
-                  measure_memory(program, KEPT, CUVET_CTX_HUGE_PAGES, rounds, &both)))
+                  measure_memory(program, KEPT, CUVET_CTX_HUGE_PAGES, rounds, &both) ||
+                  measure_lanes(program, rounds, &alone, &lanes)))
         return 1;
     printf("objects %zu in %" PRIu64 " out %" PRIu64 " peak %" PRIu64 " ours_us %.1f best_us %.1f",
            program->size, program->in, program->out, peak, bench_median(ours, rounds), least(ours, rounds));
     if (jit)
         printf(" jit_us %.1f ratio %.2f", bench_median(theirs, rounds), bench_median(ratio, rounds));
     if (!face)
-        printf(" huge_us %.1f kept_us %.1f both_us %.1f", huge, kept, both);
+        printf(" huge_us %.1f kept_us %.1f both_us %.1f alone_us %.1f lanes_us %.1f", huge, kept, both, alone,
+               lanes);
     printf("\n");
     return 0;
 }

@@ -85,6 +85,8 @@ class Bench:
             for key, how in (("huge_us", "large pages"), ("kept_us", "memory kept"), ("both_us", "memory kept, large pages")):
                 self.t.add(name, "the same, " + how, r["jit_us"] / r[key], "x", None, None,
                            "%.0f us, no pairs: %.2f of the time without" % (r[key], r[key] / r["ours_us"]))
+            self.t.add(name, "one thread / two, by the clock, memory kept", r["alone_us"] / r["lanes_us"], "x", None, None,
+                       "%.0f us / %.0f us" % (r["alone_us"], r["lanes_us"]))
         if most_us:
             self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
         return r

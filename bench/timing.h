@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Processor time of this process, and the middle of many of its differences. */
+/* Processor time of this process, time by the clock, and the middle of many of its differences. */
 #ifndef CV_BENCH_TIMING_H
 #define CV_BENCH_TIMING_H
 
@@ -18,6 +18,14 @@ static inline uint64_t bench_cpu_ns(void)
 static inline double bench_cpu_us(void)
 {
     return (double)bench_cpu_ns() / 1e3;
+}
+
+static inline double bench_wall_us(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
 static inline int bench_by_value(const void *left, const void *right)
