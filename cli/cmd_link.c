@@ -49,7 +49,7 @@ static bool begin_link(link_run *run)
     const link_args *args = run->args;
     const cuvet_executor executor = {
         .size = sizeof(executor),
-        .lanes = args->common.jobs < CLI_TEAM_MOST ? args->common.jobs : CLI_TEAM_MOST,
+        .lanes = args->common.jobs,
         .least = args->common.set[CLI_O_JOBS] ? 1 : 0,
         .run = cli_team_run,
         .user = &run->team,
@@ -263,14 +263,15 @@ static void choose_jobs(link_args *args)
     int64_t bytes = 0;
     struct stat about;
 
-    if (args->common.set[CLI_O_JOBS])
-        return;
-    for (int i = 0; i < args->common.n_operands && bytes <= FOR_ONE_THREAD; i++) {
+    for (int i = 0; i < args->common.n_operands && bytes <= FOR_ONE_THREAD && !args->common.set[CLI_O_JOBS];
+         i++) {
         if (stat(args->common.operands[i], &about) == 0 && S_ISREG(about.st_mode))
             bytes += about.st_size < FOR_ONE_THREAD ? about.st_size : FOR_ONE_THREAD + 1;
     }
     if (bytes > FOR_ONE_THREAD)
         args->common.jobs = cli_default_jobs(&args->common.limits);
+    if (args->common.jobs > CLI_TEAM_MOST)
+        args->common.jobs = CLI_TEAM_MOST; /* the cage has room for as many */
 }
 
 static int run_link(link_args *args)

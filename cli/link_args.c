@@ -329,8 +329,8 @@ static bool take_option(arg_parser *parser, const char *word)
     if (id == LINK_O_COUNT && !option) {
         return unknown_option(parser, word);
     }
-    if (option && word[1] != '-' && word[2] != '\0' && !value)
-        value = word + 2;
+    if (option && word[1] != '-' && word[2] != '\0')
+        value = word + (word[2] == '=' ? 3 : 2);
     wants = option ? *option->arg != '\0' : ROWS[id].form != FLAG;
     if (!wants && value) {
         cli_complain(word, "this option takes no argument");

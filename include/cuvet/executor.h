@@ -17,8 +17,8 @@ typedef struct cuvet_executor {
      * takes to be worth the waking of a thread. */
     uint64_t least;
     /** Call work(arg, index) once for each index below count, by any threads and in any order, and return
-     * when all of these calls have returned. May call nothing with the context. An index that was left out is
-     * done by the library, one that comes again is passed over. */
+     * when all of these calls have returned: none may be made, or go on, afterwards. May call nothing with the
+     * context. An index that was left out is done by the library, one that comes again is passed over. */
     void (*run)(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count);
     void *user;
 } cuvet_executor;

@@ -75,7 +75,7 @@ CV_MUST cuvet_status cv_nomem(cv_ctx *ctx, uint64_t off);
 /* Spend 'count' units of work; false: used up, reported once per unit with the offset. */
 static inline CV_MUST bool cv_work(cv_ctx *ctx, uint64_t count, uint64_t off);
 CV_MUST bool cv_work_next(cv_ctx *ctx, uint64_t count, uint64_t off);
-/* Exactly 'count' units from here on, and how many there are: for tests, and what is done a second time. */
+/* Exactly 'count' units from here on, and how many there are: for tests. */
 static inline void cv_ctx_set_work(cv_ctx *ctx, uint64_t count)
 {
     ctx->work_left = count;

@@ -110,7 +110,7 @@ bool cv_lanes_open(cv_lanes *lanes, cv_ctx *ctx, const cuvet_executor *executor,
         pthread_mutex_destroy(&lanes->lock);
         return false;
     }
-    room = (ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live)) / count;
+    room = (ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live)) / (count == 1 ? 1 : 4 * count);
     for (uint32_t index = 0; index < count; index++) {
         cv_lane *lane = cv_lanes_at(lanes, index);
 
@@ -123,9 +123,24 @@ bool cv_lanes_open(cv_lanes *lanes, cv_ctx *ctx, const cuvet_executor *executor,
     return true;
 }
 
+/* Most that was held at the same time, as far as it is known. */
+static void note_peak(const cv_lanes *lanes)
+{
+    cv_mem *mem = &lanes->ctx->mem;
+    uint64_t peak = mem->live;
+
+    for (uint32_t index = 0; index < lanes->count; index++)
+        peak += cv_lanes_at(lanes, index)->ctx.mem.peak;
+    mem->peak = cv_max(mem->peak, peak);
+}
+
 void cv_lanes_run(const cv_lanes *lanes, cv_lane_fn *work, void *user)
 {
-    cv_lanes_run_plain(lanes->executor, lanes->count, work, user);
+    if (lanes->count == 1)
+        work(user, 0);
+    else
+        cv_lanes_run_plain(lanes->executor, lanes->count, work, user);
+    note_peak(lanes);
 }
 
 bool cv_lanes_hold(const cv_lanes *lanes)
@@ -143,23 +158,28 @@ bool cv_lanes_hold(const cv_lanes *lanes)
 bool cv_lanes_join(cv_lanes *lanes)
 {
     cv_ctx *ctx = lanes->ctx;
-    uint64_t work = 0, live = 0, peak = 0;
+    uint64_t work = 0, live = 0;
 
     for (uint32_t index = 0; index < lanes->count; index++) {
         const cv_lane *lane = cv_lanes_at(lanes, index);
 
         work = cv_sat_add(work, lane->work - cv_min(lane->work, cv_ctx_work(&lane->ctx)));
         live += lane->ctx.mem.live;
-        peak += lane->ctx.mem.peak;
     }
     if (work > cv_ctx_work(ctx) || live > ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live) ||
         (work != 0 && !cv_work(ctx, work, 0)))
         return false;
-    ctx->mem.peak = cv_max(ctx->mem.peak, ctx->mem.live + peak);
     ctx->mem.live += live;
+    ctx->mem.peak = cv_max(ctx->mem.peak, ctx->mem.live);
     for (uint32_t index = 0; index < lanes->count; index++)
         cv_lanes_at(lanes, index)->ctx.mem.live = 0;
+    lanes->joined = true;
     return true;
+}
+
+cv_mem *cv_lanes_memory(const cv_lanes *lanes, uint32_t index)
+{
+    return lanes->joined ? &lanes->ctx->mem : &cv_lanes_at(lanes, index)->ctx.mem;
 }
 
 void cv_lanes_close(cv_lanes *lanes)

@@ -2,7 +2,9 @@
 /* Lanes: independent parts of a piece of work, which threads of the caller do at the same time. Each has a
  * context of its own that tells nobody anything: where a lane has something to say, fails, or has not
  * enough memory or work, all of it is thrown away, and whoever opened the lanes does the work again alone.
- * So nobody can tell from what comes out whether there were lanes. */
+ * So nobody can tell from what comes out whether there were lanes. All of them together may hold a quarter
+ * of the memory that is left: one thread alone, whose lists are at most twice as long, would have had
+ * enough. A single lane is a trial of something larger, on this thread, and may hold all of it. */
 #ifndef CV_BASE_LANES_H
 #define CV_BASE_LANES_H
 
@@ -21,6 +23,7 @@ typedef struct cv_lanes {
     const cuvet_executor *executor;
     cv_lane *lane;
     uint32_t count;
+    bool joined;
     pthread_mutex_t lock; /* one lane at a time asks for memory */
 } cv_lanes;
 
@@ -38,6 +41,8 @@ CV_MUST bool cv_lanes_hold(const cv_lanes *lanes);
 /* What lanes hold of memory is that of the whole from here on, which owes the work that they did.
  * False: there is not enough of either, and lanes hold what they did. */
 CV_MUST bool cv_lanes_join(cv_lanes *lanes);
+/* What the blocks of a lane go back to: its own memory, and after joining that of the whole. */
+cv_mem *cv_lanes_memory(const cv_lanes *lanes, uint32_t index);
 /* Lanes hold nothing any more. */
 void cv_lanes_close(cv_lanes *lanes);
 

@@ -1012,6 +1012,9 @@ def threads():
     said = [link("-j", jobs, A, "-o", os.path.join(d, "half"), arch="sm_75") for jobs in ("1", "4")]  # half of a program: something is undefined
     equal((said[0].rc, said[0].err), (said[1].rc, said[1].err))
     assert said[0].rc == FINDINGS and said[0].err, said[0].err
+    for live in (300000, 600000, 1000000, 1200000, 1500000, 2000000, 3000000, 5000000):
+        ended = [link("-j", jobs, "--limit", "live=%d" % live, "-o", os.path.join(d, jobs), *many[:20], arch="sm_90") for jobs in ("1", "3")]
+        equal((ended[0].rc, ended[0].err), (ended[1].rc, ended[1].err), str(live))
     for wrong in ("0", "257", "x", ""):
         r = link("--jobs=" + wrong, A, B)
         equal(r.rc, USAGE, wrong)

@@ -81,6 +81,26 @@ static bool field_moved(cv_link *link)
     return false;
 }
 
+/* The first field of a relocation: its section says from where on they are counted. */
+static cv_field *field_of(cv_link *link, uint64_t id, const cv_fixup *fixup)
+{
+    uint64_t first = 0;
+
+    EACH(i, &link->out->osec)
+    {
+        const cv_osec *osec = cv_osecs_get(&link->out->osec, i);
+
+        for (cv_id at = osec->group == CV_G_REL ? osec->rels : CV_NONE; at != CV_NONE;
+             at = cv_rel_runs_get(&link->out->run, at)->before) {
+            const cv_rel_run *run = cv_rel_runs_get(&link->out->run, at);
+
+            if (id >= run->first && id < (uint64_t)run->first + run->count)
+                first = cv_fixeds_get(&link->fixups->fixed, i)->first_field;
+        }
+    }
+    return cv_fields_at(&link->fixups->field, first + fixup->field);
+}
+
 static bool value_shifted(cv_link *link)
 {
     EACH(i, &link->out->irel)
@@ -91,7 +111,7 @@ static bool value_shifted(cv_link *link)
         if (fixup->n_fields && cv_l_is_constant(cv_l_isym(link, rel->sym)) &&
             cv_l_isym(link, rel->sym)->sec != CV_NONE &&
             role_of(link, cv_l_isym(link, rel->sym)->sec) == CV_ROLE_CONSTANT) {
-            cv_fields_at(&link->fixups->field, fixup->field)->value += 4;
+            field_of(link, i, fixup)->value += 4;
             return true;
         }
     }
@@ -157,7 +177,7 @@ static bool not_applied(cv_link *link)
     {
         cv_fixup *fixup = cv_fixups_at(&link->fixups->fixup, i);
 
-        if (fixup->n_fields && cv_fields_get(&link->fixups->field, fixup->field)->value != 0) {
+        if (fixup->n_fields && field_of(link, i, fixup)->value != 0) {
             fixup->n_fields = 0;
             return true;
         }

@@ -336,7 +336,9 @@ static void decide_lane(void *user, uint32_t index)
     scan_job *job = user;
     scan_lane *lane = scan_lanes_at(&job->lane, index);
     scan_run run = { .view = &lane->view, .seen = &lane->seen };
+    cv_islands others = { 0 };
 
+    cv_islands_keep(&others);
     lane->fixups = *job->view->fixups;
     lane->fixups.field = (cv_fields){ 0 };
     lane->view = *job->view;
@@ -348,13 +350,15 @@ static void decide_lane(void *user, uint32_t index)
         lane->status = decide_sections(&run, CV_ARRAY_GET(job->shares.first, index),
                                        CV_ARRAY_GET(job->shares.first, index + 1));
     end_run(&run);
+    cv_islands_drop();
+    cv_islands_take(&others);
 }
 
 /* The fields of all lanes, one behind the other. */
 static bool join_fields(scan_job *job)
 {
     cv_part_fixups *fixups = job->view->fixups;
-    bool ok = cv_lanes_hold(&job->lanes);
+    bool ok = true;
 
     for (uint32_t i = 0; i < job->lanes.count && ok; i++)
         ok = scan_lanes_at(&job->lane, i)->status == CUVET_OK;
@@ -381,11 +385,9 @@ static bool decide_in_lanes(scan_job *job, uint32_t count)
         job->lane.count = count;
         share_out(view->out, count, &job->shares);
         cv_lanes_run(&job->lanes, decide_lane, job);
-        ok = join_fields(job);
+        ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes) && join_fields(job);
         for (uint32_t i = 0; i < count; i++)
-            cv_fields_free(&cv_lanes_at(&job->lanes, i)->ctx.mem,
-                           &scan_lanes_at(&job->lane, i)->fixups.field);
-        ok = ok && cv_lanes_join(&job->lanes);
+            cv_fields_free(cv_lanes_memory(&job->lanes, i), &scan_lanes_at(&job->lane, i)->fixups.field);
         cv_lanes_close(&job->lanes);
     } else {
         ok = false;

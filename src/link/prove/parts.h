@@ -121,8 +121,7 @@ enum { CV_PROVE_MASKS = 5 }; /* a prime: types that code has together do not mee
 typedef struct cv_prove {
     cv_ctx *ctx;
     const cv_prove_facts *facts;
-    const cuvet_executor *executor; /* NULL: all is done by this thread … */
-    bool again;                     /* … which is to be, because lanes did not come to an end */
+    const cuvet_executor *executor; /* NULL: all is done by this thread */
     cv_slices_index *file;          /* the result */
     cv_prove_symbol_list symbol;    /* of the inputs */
     cv_provens proven;              /* by symbol of the result */

@@ -93,14 +93,12 @@ static cuvet_status run(cv_prove *prove)
     return status;
 }
 
-static cuvet_status run_once(cv_ctx *ctx, const cv_prove_facts *facts, const cuvet_executor *executor,
-                             bool *again)
+static cuvet_status run_once(cv_ctx *ctx, const cv_prove_facts *facts, const cuvet_executor *executor)
 {
     cv_slices_index file = { .last = 0 };
     cv_prove prove = { .ctx = ctx, .facts = facts, .executor = executor, .file = &file };
     cuvet_status status = run(&prove);
 
-    *again = prove.again;
     cv_u64s_free(&ctx->mem, &file.starts);
     cv_provens_free(&ctx->mem, &prove.proven);
     cv_prove_symbol_list_free(&ctx->mem, &prove.symbol);
@@ -119,14 +117,34 @@ static cuvet_status run_once(cv_ctx *ctx, const cv_prove_facts *facts, const cuv
     return status;
 }
 
+/* With threads, first on trial: what does not simply hold is found, and said, by one thread. */
+typedef struct prove_trial {
+    const cv_prove_facts *facts;
+    cv_lanes lanes;
+    cuvet_status status;
+} prove_trial;
+
+static void try_lanes(void *user, uint32_t index)
+{
+    prove_trial *trial = user;
+
+    trial->status = run_once(&cv_lanes_at(&trial->lanes, index)->ctx, trial->facts, trial->facts->executor);
+}
+
+static bool holds_in_lanes(cv_ctx *ctx, const cv_prove_facts *facts)
+{
+    prove_trial trial = { .facts = facts };
+    bool holds;
+
+    if (!cv_lanes_open(&trial.lanes, ctx, facts->executor, 1))
+        return false;
+    cv_lanes_run(&trial.lanes, try_lanes, &trial);
+    holds = trial.status == CUVET_OK && cv_lanes_hold(&trial.lanes) && cv_lanes_join(&trial.lanes);
+    cv_lanes_close(&trial.lanes);
+    return holds;
+}
+
 cuvet_status cv_prove_link(cv_ctx *ctx, const cv_prove_facts *facts)
 {
-    uint64_t work = cv_ctx_work(ctx);
-    bool again;
-    cuvet_status status = run_once(ctx, facts, facts->executor, &again);
-
-    if (!again)
-        return status;
-    cv_ctx_set_work(ctx, work); /* as if there had been no lanes */
-    return run_once(ctx, facts, NULL, &again);
+    return facts->executor && holds_in_lanes(ctx, facts) ? CUVET_OK : run_once(ctx, facts, NULL);
 }

@@ -147,7 +147,8 @@ static bool is_of(const cv_prove *prove, uint64_t index, const cv_u8s *lane_of, 
     return !lane_of || (out < lane_of->count ? *cv_u8s_get(lane_of, out) : 0) == lane;
 }
 
-/* Sections of all inputs: of a lane, or all where there are none. */
+/* Sections of all inputs: of a lane, or all where there are none. Afterwards nothing is held that alone would
+ * hold more of. */
 static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_t lane)
 {
     cuvet_status status = CUVET_OK;
@@ -155,13 +156,13 @@ static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_
     for (uint32_t obj = 0; obj < prove->facts->in.count && status == CUVET_OK; obj++) {
         cv_prove_open(prove, obj);
         cv_keys_clear(&prove->table);
-        for (uint64_t i = 1; i < prove->in->sec.count; i++) {
+        for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++) {
             const cv_sec *sec = cv_cubin_sec(prove->in, i);
 
             if ((sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA) &&
                 is_of(prove, sec->header.info, lane_of, lane) &&
                 !cv_keys_push(&prove->ctx->mem, &prove->table, (cv_key){ sec->header.info, i }))
-                return cv_nomem(prove->ctx, 0);
+                status = cv_nomem(prove->ctx, 0);
         }
         cv_keys_sort(&prove->table);
         for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++)
@@ -169,6 +170,8 @@ static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_
                 !cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->in, i)))
                 status = check_section(prove, (uint32_t)i);
     }
+    cv_keys_free(&prove->ctx->mem, &prove->table);
+    cv_keys_free(&prove->ctx->mem, &prove->field);
     return status;
 }
 
@@ -192,7 +195,9 @@ static void check_lane(void *user, uint32_t index)
 {
     section_job *job = user;
     section_lane *lane = section_lanes_at(&job->lane, index);
+    cv_islands others = { 0 };
 
+    cv_islands_keep(&others);
     lane->file = *job->prove->file;
     lane->prove = *job->prove;
     lane->prove.ctx = &cv_lanes_at(&job->lanes, index)->ctx;
@@ -201,6 +206,8 @@ static void check_lane(void *user, uint32_t index)
     lane->prove.use = (cv_prove_uses){ 0 };
     lane->prove.used = (cv_u32s){ 0 };
     lane->status = check_inputs(&lane->prove, &job->lane_of, index);
+    cv_islands_drop();
+    cv_islands_take(&others);
 }
 
 /* Uses of shared memory that a lane found. */
@@ -221,15 +228,13 @@ static bool take_uses(cv_prove *prove, const cv_prove *lane)
 static void end_lane(section_job *job, uint32_t index)
 {
     cv_prove *lane = &section_lanes_at(&job->lane, index)->prove;
-    cv_mem *mem = &cv_lanes_at(&job->lanes, index)->ctx.mem;
+    cv_mem *mem = cv_lanes_memory(&job->lanes, index);
 
-    cv_keys_free(mem, &lane->table);
-    cv_keys_free(mem, &lane->field);
     cv_prove_uses_free(mem, &lane->use);
     cv_u32s_free(mem, &lane->used);
 }
 
-/* @return OK, and nothing else is to be said; or all of the proof is to be done again, by one thread. */
+/* False: all of the proof is to be done again, by one thread. */
 static bool run_lanes(section_job *job, uint32_t count)
 {
     cv_prove *prove = job->prove;
@@ -240,14 +245,13 @@ static bool run_lanes(section_job *job, uint32_t count)
         return false;
     job->lane.count = count;
     cv_lanes_run(&job->lanes, check_lane, job);
-    ok = cv_lanes_hold(&job->lanes);
+    ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes);
     for (uint32_t i = 0; i < count; i++) {
         const section_lane *lane = section_lanes_at(&job->lane, i);
 
         ok = ok && lane->status == CUVET_OK && take_uses(prove, &lane->prove);
         end_lane(job, i);
     }
-    ok = ok && cv_lanes_join(&job->lanes);
     cv_lanes_close(&job->lanes);
     return ok;
 }
@@ -265,9 +269,6 @@ static cuvet_status check_in_lanes(cv_prove *prove)
     cv_u64s_free(mem, &weight);
     cv_u8s_free(mem, &job.lane_of);
     section_lanes_free(mem, &job.lane);
-    prove->again = !ok;
-    if (!ok)
-        mem->limited = false; /* whoever does it alone asks again */
     return !ok ? CUVET_E_INTERNAL : count == 0 ? check_inputs(prove, NULL, 0) : CUVET_OK;
 }
 

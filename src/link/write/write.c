@@ -413,11 +413,15 @@ static void put_lane(void *user, uint32_t index)
 {
     write_job *job = user;
     uint64_t first = CV_ARRAY_GET(job->place, index), pos = job->begin;
+    cv_islands others = { 0 };
 
+    cv_islands_keep(&others);
     if (first > 1)
         pos = end_of(cv_l_osec(job->view, *cv_u32s_get(&job->view->layout->order, first - 1)));
     CV_ARRAY_SET(job->ok, index,
                  put_all(job->view, job->out, first, CV_ARRAY_GET(job->place, index + 1), pos));
+    cv_islands_drop();
+    cv_islands_take(&others);
 }
 
 static void apply_lane(void *user, uint32_t index)

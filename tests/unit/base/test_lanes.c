@@ -195,10 +195,32 @@ START_TEST(joined)
     ck_assert_uint_eq(ctx->mem.live, before + 510);
     ck_assert_uint_ge(ctx->mem.peak, before + 510);
     ck_assert_uint_eq(cv_ctx_work(ctx), 1000 - 5 * 20);
-    cv_lanes_close(&test.lanes);
-    for (uint32_t i = 0; i < PARTS; i++)
+    for (uint32_t i = 0; i < PARTS; i++) {
+        ck_assert_ptr_eq(cv_lanes_memory(&test.lanes, i), &ctx->mem);
         cv_mem_put(&ctx->mem, test.block[i], 100 + i);
+    }
+    cv_lanes_close(&test.lanes);
     ck_assert_uint_eq(ctx->mem.live, 0);
+}
+END_TEST
+
+/* All lanes together have a quarter of what is left, one alone has all of it, and works on this thread. */
+START_TEST(room_of_lanes)
+{
+    const cuvet_executor executor = executor_of(run_nothing);
+    cv_ctx *ctx = make();
+    cv_lanes lanes;
+    uint64_t left;
+
+    for (uint32_t count = 1; count <= PARTS; count++) {
+        ck_assert(cv_lanes_open(&lanes, ctx, &executor, count));
+        left = ctx->mem.limit - ctx->mem.live;
+        for (uint32_t i = 0; i < count; i++) {
+            ck_assert_uint_eq(cv_lanes_at(&lanes, i)->ctx.mem.limit, count == 1 ? left : left / (4 * count));
+            ck_assert_ptr_eq(cv_lanes_memory(&lanes, i), &cv_lanes_at(&lanes, i)->ctx.mem);
+        }
+        cv_lanes_close(&lanes);
+    }
 }
 END_TEST
 
@@ -206,7 +228,7 @@ START_TEST(thrown_away)
 {
     const cuvet_executor executor = executor_of(run_in_order);
     lane_test said = { .bytes = 1, .reports = true }, busy = { .bytes = 1, .work = 300 },
-              idle = { .bytes = 1, .work = 2000 }, large = { .bytes = 150000 };
+              idle = { .bytes = 1, .work = 2000 }, large = { .bytes = 40000 };
     cv_ctx *ctx = make();
     void *held;
 
@@ -221,10 +243,10 @@ START_TEST(thrown_away)
     /* The whole takes memory while lanes hold theirs. */
     ck_assert(cv_lanes_open(&large.lanes, ctx, &executor, PARTS));
     cv_lanes_run(&large.lanes, work_in_lane, &large);
-    held = cv_mem_get(&ctx->mem, 500000);
+    held = cv_mem_get(&ctx->mem, 900000);
     ck_assert_ptr_nonnull(held);
     ck_assert(!cv_lanes_join(&large.lanes));
-    cv_mem_put(&ctx->mem, held, 500000);
+    cv_mem_put(&ctx->mem, held, 900000);
     free_lanes(&large);
     ck_assert_uint_eq(ctx->mem.live, 0);
 }
@@ -253,6 +275,7 @@ Suite *suite_lanes(void)
     tcase_add_test(tcase, each_part_once);
     tcase_add_test(tcase, nobody_waits);
     tcase_add_test(tcase, joined);
+    tcase_add_test(tcase, room_of_lanes);
     tcase_add_test(tcase, thrown_away);
     tcase_add_test(tcase, no_room);
     suite_add_tcase(suite, tcase);
