@@ -132,8 +132,8 @@ typedef struct cuvet_linker_options {
     void (*compiler_log)(void *user, const char *file, const char *member, const char *text);
     void *compiler_user;
     /** Threads for cuvet_linker_complete(): the result and what is said of it are the same with any number of
-     * them. Copied; its 'user' lasts as long as the linker. The context's allocator is called by these threads,
-     * one at a time. NULL: none */
+     * them. Copied; its 'user' lasts as long as the linker. These threads call the context's allocator, one
+     * at a time. NULL: none */
     const cuvet_executor *executor;
 } cuvet_linker_options;
 

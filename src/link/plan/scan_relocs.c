@@ -379,10 +379,12 @@ static bool join_fields(scan_job *job)
 static bool decide_in_lanes(scan_job *job, uint32_t count)
 {
     const cv_view_scan_relocs *view = job->view;
-    bool ok = begin(view) && scan_lanes_reserve(&view->ctx->mem, &job->lane, count);
+    static const scan_lane NONE;
+    bool ok = begin(view);
 
+    for (uint32_t i = 0; i < count && ok; i++)
+        ok = scan_lanes_push(&view->ctx->mem, &job->lane, NONE);
     if (ok && cv_lanes_open(&job->lanes, view->ctx, view->options->executor, count)) {
-        job->lane.count = count;
         share_out(view->out, count, &job->shares);
         cv_lanes_run(&job->lanes, decide_lane, job);
         ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes) && join_fields(job);

@@ -152,6 +152,15 @@ typedef struct cv_prove {
     bool field_falls; /* … or in the opposite one */
 } cv_prove;
 
+/* What a lane of sections does not share with others: where it is, and what it found of shared memory. */
+typedef struct cv_prove_lane {
+    cv_prove prove;
+    cv_slices_index file;
+    cuvet_status status;
+} cv_prove_lane;
+
+CV_VEC(cv_prove_lanes, cv_prove_lane);
+
 /* Textures, samplers and surfaces, as a bit; 0: something else. */
 static inline uint8_t cv_prove_slot_kind(uint8_t type)
 {

@@ -175,26 +175,17 @@ static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_
     return status;
 }
 
-/* What a lane does not share with others: where it is, and what it found of shared memory. */
-typedef struct section_lane {
-    cv_prove prove;
-    cv_slices_index file;
-    cuvet_status status;
-} section_lane;
-
-CV_VEC(section_lanes, section_lane);
-
 typedef struct section_job {
     cv_prove *prove;
     cv_lanes lanes;
-    section_lanes lane;
+    cv_prove_lanes lane;
     cv_u8s lane_of;
 } section_job;
 
 static void check_lane(void *user, uint32_t index)
 {
     section_job *job = user;
-    section_lane *lane = section_lanes_at(&job->lane, index);
+    cv_prove_lane *lane = cv_prove_lanes_at(&job->lane, index);
     cv_islands others = { 0 };
 
     cv_islands_keep(&others);
@@ -227,7 +218,7 @@ static bool take_uses(cv_prove *prove, const cv_prove *lane)
 
 static void end_lane(section_job *job, uint32_t index)
 {
-    cv_prove *lane = &section_lanes_at(&job->lane, index)->prove;
+    cv_prove *lane = &cv_prove_lanes_at(&job->lane, index)->prove;
     cv_mem *mem = cv_lanes_memory(&job->lanes, index);
 
     cv_prove_uses_free(mem, &lane->use);
@@ -240,14 +231,14 @@ static bool run_lanes(section_job *job, uint32_t count)
     cv_prove *prove = job->prove;
     bool ok;
 
-    if (!cv_prove_find_orders(prove) || !section_lanes_reserve(&prove->ctx->mem, &job->lane, count) ||
+    if (!cv_prove_find_orders(prove) || !cv_prove_lanes_reserve(&prove->ctx->mem, &job->lane, count) ||
         !cv_lanes_open(&job->lanes, prove->ctx, prove->executor, count))
         return false;
     job->lane.count = count;
     cv_lanes_run(&job->lanes, check_lane, job);
     ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes);
     for (uint32_t i = 0; i < count; i++) {
-        const section_lane *lane = section_lanes_at(&job->lane, i);
+        const cv_prove_lane *lane = cv_prove_lanes_at(&job->lane, i);
 
         ok = ok && lane->status == CUVET_OK && take_uses(prove, &lane->prove);
         end_lane(job, i);
@@ -268,7 +259,7 @@ static cuvet_status check_in_lanes(cv_prove *prove)
     ok = ok && (count == 0 || (share_out(prove, &weight, count, &job.lane_of) && run_lanes(&job, count)));
     cv_u64s_free(mem, &weight);
     cv_u8s_free(mem, &job.lane_of);
-    section_lanes_free(mem, &job.lane);
+    cv_prove_lanes_free(mem, &job.lane);
     return !ok ? CUVET_E_INTERNAL : count == 0 ? check_inputs(prove, NULL, 0) : CUVET_OK;
 }
 
