@@ -17,7 +17,8 @@ typedef struct cuvet_executor {
      * takes to be worth the waking of a thread. */
     uint64_t least;
     /** Call work(arg, index) once for each index below count, by any threads and in any order, and return
-     * when all of these calls have returned: none may go on afterwards. May call nothing with the context. The library does what was left out, and passes over what comes again. */
+     * when all of these calls have returned: none may go on afterwards. May call nothing with the context.
+     * The library does what was left out, and passes over what comes again. */
     void (*run)(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count);
     void *user;
 } cuvet_executor;
