@@ -1023,7 +1023,7 @@ def threads():
         raise Skip("strace is not installed")
     for words, files, arch, started in ((("-j2",), many, "sm_90", True), (("-j1",), many, "sm_90", False), ((), [A, B], "sm_75", False)):
         log, out = os.path.join(d, "log"), os.path.join(d, "out.cubin")
-        r = subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=clone", CUVET, "link", "-arch=" + arch, *words, *files, "-o", out],
+        r = subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=clone,clone3", CUVET, "link", "-arch=" + arch, *words, *files, "-o", out],
                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
         if r.returncode != CLEAN:
             raise Skip("strace cannot run it here: " + r.stderr.decode("utf-8", "replace")[:200])
