@@ -8,11 +8,12 @@ static bool is_number(unsigned trait)
     return trait < MD_CTAIDZ;
 }
 
-/* Does some function of an input, dead or not, say nothing of sparse multiplication? */
-static bool is_silent(const md_program *program)
+/* Does some function of an input say nothing of sparse multiplication? One that is gone says nothing. */
+static bool is_silent(const md_program *program, const md_reach *reach)
 {
     for (unsigned i = 0; i < program->n_fns; i++)
-        if (md_is_defined(&program->fn[i]) && !(program->fn[i].own.has & MD_BIT(MD_SPARSE)))
+        if (md_is_defined(&program->fn[i]) &&
+            !(program->fn[i].own.has & MD_BIT(MD_SPARSE) && reach->stays & MD_BIT(i)))
             return true;
     return false;
 }
@@ -28,8 +29,8 @@ static void describe_kernel(const md_program *program, const md_reach *reach, co
     for (unsigned i = 0; i < MD_TRAITS; i++)
         if ((alone || i == MD_SYNC_STACK) && is_number(i) && said->value[i] == 0 && !(own->has & MD_BIT(i)))
             said->has &= ~MD_BIT(i);
-    /* "It keeps its own SPARSE_MMA_MASK unless some function, dead or not, has none." */
-    if (alone && (own->has & MD_BIT(MD_SPARSE)) && !is_silent(program))
+    /* "It keeps its own SPARSE_MMA_MASK unless some function has none, or is gone." */
+    if (alone && (own->has & MD_BIT(MD_SPARSE)) && !is_silent(program, reach))
         said->value[MD_SPARSE] = own->value[MD_SPARSE];
     /* "kernel that reaches recursion: 0xffffffff" */
     if (need->recursive)

@@ -75,7 +75,7 @@ static bool add_row(info_describer *describer, cv_id fn, cv_heir row, const kern
 }
 
 /* Copied: where there is one kernel alone, the reference does not change what it says of these itself, unless
- * some function, dead or not, says nothing of sparse multiplication. */
+ * some function says nothing of sparse multiplication, or is gone. */
 static bool is_left_to_only(const cv_view_info_records *view, cv_heir row)
 {
     return (row == CV_H_SPARSE_MMA_MASK && !view->usage->silent) || row == CV_H_VRC_CTA_INIT_COUNT;
