@@ -258,20 +258,24 @@ static bool start_helpers(link_run *run, cli_porter *porter, cli_needs *needs)
 }
 
 /* Before the cage is entered, where files have names. What cannot be asked about is an error later on. */
-static void choose_jobs(link_args *args)
+static bool is_large(const cli_args *common)
 {
     int64_t bytes = 0;
     struct stat about;
 
-    for (int i = 0; i < args->common.n_operands && bytes <= FOR_ONE_THREAD && !args->common.set[CLI_O_JOBS];
-         i++) {
-        if (stat(args->common.operands[i], &about) == 0 && S_ISREG(about.st_mode))
+    for (int i = 0; i < common->n_operands && bytes <= FOR_ONE_THREAD; i++)
+        if (stat(common->operands[i], &about) == 0 && S_ISREG(about.st_mode))
             bytes += about.st_size < FOR_ONE_THREAD ? about.st_size : FOR_ONE_THREAD + 1;
-    }
-    if (bytes > FOR_ONE_THREAD)
-        args->common.jobs = cli_default_jobs(&args->common.limits);
-    if (args->common.jobs > CLI_TEAM_MOST)
-        args->common.jobs = CLI_TEAM_MOST; /* the cage has room for as many */
+    return bytes > FOR_ONE_THREAD;
+}
+
+/* The cage has room for as many. */
+static void choose_jobs(cli_args *common)
+{
+    if (!common->set[CLI_O_JOBS] && is_large(common))
+        common->jobs = cli_default_jobs(&common->limits);
+    if (common->jobs > CLI_TEAM_MOST)
+        common->jobs = CLI_TEAM_MOST;
 }
 
 static int run_link(link_args *args)
@@ -282,7 +286,7 @@ static int run_link(link_args *args)
     cli_porter porter = CLI_NO_PORTER;
 
     drop_repeated(args);
-    choose_jobs(args);
+    choose_jobs(&args->common);
     cli_team_open(&run.team, args->common.jobs);
     if (open_product(&run, &porter, args->value[LINK_O_OUTPUT], &out) &&
         open_product(&run, &porter, args->value[LINK_O_REGISTER_BINARIES], &modules) &&

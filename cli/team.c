@@ -32,7 +32,7 @@ static void *run_thread(void *arg)
 
 void cli_team_open(cli_team *team, uint32_t threads)
 {
-    *team = (cli_team){ .most = (threads < CLI_TEAM_MOST ? threads : CLI_TEAM_MOST) - 1 };
+    *team = (cli_team){ .most = threads - 1 };
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->more, NULL);
     pthread_cond_init(&team->done, NULL);

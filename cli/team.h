@@ -21,7 +21,7 @@ typedef struct cli_team {
     uint32_t count, next, left; /* parts of the piece: all, the next one, those that are not done */
 } cli_team;
 
-/** @param threads that work, the owner's among them; at least 1. */
+/** @param threads that work, the owner's among them: 1 to CLI_TEAM_MOST. */
 void cli_team_open(cli_team *team, uint32_t threads);
 /** The function of a cuvet_executor. @param user the team. */
 void cli_team_run(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count);

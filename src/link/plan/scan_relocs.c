@@ -4,7 +4,7 @@
  * needs to know what stays. */
 #include "link/plan/scan_relocs.h"
 #include "base/arith.h"
-#include "base/lanes.h"
+#include "bytes/lanes.h"
 #include "link/plan/reloc_table.h"
 
 /* What was found out: its fields, or its final form. */
@@ -292,26 +292,14 @@ static cuvet_status decide_alone(const cv_view_scan_relocs *view, const cv_check
     return st;
 }
 
-/* Sections of the output, a share of their relocations for each lane: from one to the next. */
-typedef struct scan_shares {
-    cv_id first[CUVET_LANES_MOST + 1];
-} scan_shares;
-
-static void share_out(const cv_part_out *out, uint32_t count, scan_shares *shares)
+/* Sections of the output, by their relocations. */
+static void share_out(const cv_part_out *out, uint32_t count, cv_shares *shares)
 {
-    uint64_t given = 0;
-    uint32_t lane = 0;
-
-    CV_ARRAY_SET(shares->first, 0, 0);
-    for (cv_id i = 0; i < out->osec.count; i++) {
-        if (!is_decided(out, i))
-            continue;
-        given += cv_out_count_rels(out, cv_osecs_get(&out->osec, i));
-        if (given * count >= out->irel.count * (lane + 1) && lane + 1 < count)
-            CV_ARRAY_SET(shares->first, ++lane, i + 1);
-    }
-    while (lane < count)
-        CV_ARRAY_SET(shares->first, ++lane, (cv_id)out->osec.count);
+    cv_shares_begin(shares, count, 0, out->irel.count);
+    for (cv_id i = 0; i < out->osec.count; i++)
+        if (is_decided(out, i))
+            cv_shares_add(shares, i, cv_out_count_rels(out, cv_osecs_get(&out->osec, i)));
+    cv_shares_end(shares, (cv_id)out->osec.count);
 }
 
 /* What a lane decides: fixups of its own sections, in the list of all, and fields in a list of its own. */
@@ -319,7 +307,6 @@ typedef struct scan_lane {
     cv_view_scan_relocs view;
     cv_check_scan_relocs seen;
     cv_part_fixups fixups;
-    cuvet_status status;
 } scan_lane;
 
 CV_VEC(scan_lanes, scan_lane);
@@ -328,30 +315,26 @@ typedef struct scan_job {
     const cv_view_scan_relocs *view;
     cv_lanes lanes;
     scan_lanes lane;
-    scan_shares shares;
+    cv_shares shares;
 } scan_job;
 
-static void decide_lane(void *user, uint32_t index)
+static bool decide_lane(void *user, uint32_t index)
 {
     scan_job *job = user;
     scan_lane *lane = scan_lanes_at(&job->lane, index);
     scan_run run = { .view = &lane->view, .seen = &lane->seen };
-    cv_islands others = { 0 };
+    bool ok;
 
-    cv_islands_keep(&others);
     lane->fixups = *job->view->fixups;
     lane->fixups.field = (cv_fields){ 0 };
     lane->view = *job->view;
     lane->view.ctx = &cv_lanes_at(&job->lanes, index)->ctx;
     lane->view.fixups = &lane->fixups;
     lane->seen = cv_check_of_scan_relocs(&lane->view);
-    lane->status = begin_run(&run) ? CUVET_OK : CUVET_E_NOMEM;
-    if (lane->status == CUVET_OK)
-        lane->status = decide_sections(&run, CV_ARRAY_GET(job->shares.first, index),
-                                       CV_ARRAY_GET(job->shares.first, index + 1));
+    ok = begin_run(&run) && decide_sections(&run, cv_share_first(&job->shares, index),
+                                            cv_share_end(&job->shares, index)) == CUVET_OK;
     end_run(&run);
-    cv_islands_drop();
-    cv_islands_take(&others);
+    return ok;
 }
 
 /* The fields of all lanes, one behind the other. */
@@ -360,8 +343,6 @@ static bool join_fields(scan_job *job)
     cv_part_fixups *fixups = job->view->fixups;
     bool ok = true;
 
-    for (uint32_t i = 0; i < job->lanes.count && ok; i++)
-        ok = scan_lanes_at(&job->lane, i)->status == CUVET_OK;
     for (uint32_t i = 0; i < job->lanes.count && ok; i++) {
         const scan_lane *lane = scan_lanes_at(&job->lane, i);
         cv_id first = (cv_id)fixups->field.count;
@@ -369,7 +350,7 @@ static bool join_fields(scan_job *job)
         ok = lane->fixups.field.count < CV_NONE - fixups->field.count;
         for (uint64_t k = 0; k < lane->fixups.field.count && ok; k++)
             ok = cv_fields_push(&job->view->ctx->mem, &fixups->field, *cv_fields_get(&lane->fixups.field, k));
-        for (cv_id id = CV_ARRAY_GET(job->shares.first, i); id < CV_ARRAY_GET(job->shares.first, i + 1); id++)
+        for (cv_id id = cv_share_first(&job->shares, i); id < cv_share_end(&job->shares, i); id++)
             cv_l_fixed(job->view, id)->first_field = first;
     }
     return ok;
@@ -386,8 +367,7 @@ static bool decide_in_lanes(scan_job *job, uint32_t count)
         ok = scan_lanes_push(&view->ctx->mem, &job->lane, NONE);
     if (ok && cv_lanes_open(&job->lanes, view->ctx, view->options->executor, count)) {
         share_out(view->out, count, &job->shares);
-        cv_lanes_run(&job->lanes, decide_lane, job);
-        ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes) && join_fields(job);
+        ok = cv_lanes_run(&job->lanes, decide_lane, job) && join_fields(job);
         for (uint32_t i = 0; i < count; i++)
             cv_fields_free(cv_lanes_memory(&job->lanes, i), &scan_lanes_at(&job->lane, i)->fixups.field);
         cv_lanes_close(&job->lanes);
@@ -446,13 +426,6 @@ static bool section_holds(const cv_check_scan_relocs *view, cv_id id)
     return kept == cv_l_fixed(view, id)->n_kept;
 }
 
-/* A share of the sections, and what was found of it: one lane writes each element. */
-typedef struct check_job {
-    const cv_check_scan_relocs *view;
-    scan_shares shares;
-    bool holds[CUVET_LANES_MOST];
-} check_job;
-
 static bool sections_hold(const cv_check_scan_relocs *view, cv_id first, cv_id end)
 {
     bool holds = true;
@@ -462,13 +435,16 @@ static bool sections_hold(const cv_check_scan_relocs *view, cv_id first, cv_id e
     return holds;
 }
 
-static void check_lane(void *user, uint32_t index)
-{
-    check_job *job = user;
+typedef struct check_job {
+    const cv_check_scan_relocs *view;
+    cv_shares shares;
+} check_job;
 
-    CV_ARRAY_SET(job->holds, index,
-                 sections_hold(job->view, CV_ARRAY_GET(job->shares.first, index),
-                               CV_ARRAY_GET(job->shares.first, index + 1)));
+static bool check_lane(void *user, uint32_t index)
+{
+    const check_job *job = user;
+
+    return sections_hold(job->view, cv_share_first(&job->shares, index), cv_share_end(&job->shares, index));
 }
 
 bool cv_stage_scan_relocs_holds(const cv_check_scan_relocs *view)
@@ -476,13 +452,9 @@ bool cv_stage_scan_relocs_holds(const cv_check_scan_relocs *view)
     const cuvet_executor *executor = view->options->executor;
     uint32_t count = cv_lanes_for(executor, view->out->irel.count);
     check_job job = { .view = view };
-    bool holds = true;
 
     if (count == 0)
         return sections_hold(view, 0, (cv_id)view->out->osec.count);
     share_out(view->out, count, &job.shares);
-    cv_lanes_run_plain(executor, count, check_lane, &job);
-    for (uint32_t i = 0; i < count; i++)
-        holds = holds && CV_ARRAY_GET(job.holds, i);
-    return holds;
+    return cv_lanes_run_plain(executor, count, check_lane, &job);
 }

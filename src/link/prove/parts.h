@@ -156,7 +156,6 @@ typedef struct cv_prove {
 typedef struct cv_prove_lane {
     cv_prove prove;
     cv_slices_index file;
-    cuvet_status status;
 } cv_prove_lane;
 
 CV_VEC(cv_prove_lanes, cv_prove_lane);

@@ -121,14 +121,14 @@ static cuvet_status run_once(cv_ctx *ctx, const cv_prove_facts *facts, const cuv
 typedef struct prove_trial {
     const cv_prove_facts *facts;
     cv_lanes lanes;
-    cuvet_status status;
 } prove_trial;
 
-static void try_lanes(void *user, uint32_t index)
+static bool try_lanes(void *user, uint32_t index)
 {
-    prove_trial *trial = user;
+    const prove_trial *trial = user;
 
-    trial->status = run_once(&cv_lanes_at(&trial->lanes, index)->ctx, trial->facts, trial->facts->executor);
+    return run_once(&cv_lanes_at(&trial->lanes, index)->ctx, trial->facts, trial->facts->executor) ==
+           CUVET_OK;
 }
 
 static bool holds_in_lanes(cv_ctx *ctx, const cv_prove_facts *facts)
@@ -138,8 +138,7 @@ static bool holds_in_lanes(cv_ctx *ctx, const cv_prove_facts *facts)
 
     if (!cv_lanes_open(&trial.lanes, ctx, facts->executor, 1))
         return false;
-    cv_lanes_run(&trial.lanes, try_lanes, &trial);
-    holds = trial.status == CUVET_OK && cv_lanes_hold(&trial.lanes) && cv_lanes_join(&trial.lanes);
+    holds = cv_lanes_run(&trial.lanes, try_lanes, &trial);
     cv_lanes_close(&trial.lanes);
     return holds;
 }

@@ -5,8 +5,8 @@
 #ifndef CV_LINK_PROVE_PROVE_H
 #define CV_LINK_PROVE_PROVE_H
 
-#include "base/lanes.h"
 #include "bytes/intern.h"
+#include "bytes/lanes.h"
 #include "bytes/slices.h"
 #include "cubin/cubin.h"
 

@@ -121,35 +121,30 @@ static bool weigh(const cv_prove *prove, cv_u64s *weight, uint64_t *rows)
 
 /* Which lane has what lies in a section of the result: all that is asked of that, of its tables of
  * relocations and of the function in it is asked by one. */
-static bool share_out(cv_prove *prove, const cv_u64s *weight, uint32_t count, cv_u8s *lane_of)
+static void share_out(const cv_u64s *weight, uint32_t count, cv_shares *shares)
 {
-    uint64_t all = 0, given = 0;
-    uint8_t lane = 0;
+    uint64_t all = 0;
 
-    if (!cv_u8s_fill(&prove->ctx->mem, lane_of, weight->count))
-        return false;
     for (uint64_t i = 0; i < weight->count; i++)
         all = cv_sat_add(all, *cv_u64s_get(weight, i));
-    for (uint64_t i = 0; i < weight->count; i++) {
-        *cv_u8s_at(lane_of, i) = lane;
-        given = cv_sat_add(given, *cv_u64s_get(weight, i));
-        if (given / (lane + 1U) >= all / count && lane + 1U < count)
-            lane++;
-    }
-    return true;
+    cv_shares_begin(shares, count, 0, all);
+    for (uint32_t i = 0; i < weight->count; i++)
+        cv_shares_add(shares, i, *cv_u64s_get(weight, i));
+    cv_shares_end(shares, (uint32_t)weight->count);
 }
 
-/* Sections that lie nowhere, or outside of the result, are looked at by the first lane. */
-static bool is_of(const cv_prove *prove, uint64_t index, const cv_u8s *lane_of, uint32_t lane)
+/* Sections that lie nowhere, or outside of the result, are looked at with its section 0. */
+static bool is_of(const cv_prove *prove, uint64_t index, uint32_t first, uint32_t end)
 {
     uint32_t out = cv_prove_place_of(prove, index)->sec;
 
-    return !lane_of || (out < lane_of->count ? *cv_u8s_get(lane_of, out) : 0) == lane;
+    out = out < prove->facts->result->sec.count ? out : 0;
+    return out >= first && out < end;
 }
 
-/* Sections of all inputs: of a lane, or all where there are none. Afterwards nothing is held that alone would
- * hold more of. */
-static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_t lane)
+/* Sections of all inputs that lie in these of the result. Afterwards nothing is held of which one thread would
+ * hold more. */
+static cuvet_status check_inputs(cv_prove *prove, uint32_t first, uint32_t end)
 {
     cuvet_status status = CUVET_OK;
 
@@ -160,13 +155,13 @@ static cuvet_status check_inputs(cv_prove *prove, const cv_u8s *lane_of, uint32_
             const cv_sec *sec = cv_cubin_sec(prove->in, i);
 
             if ((sec->role == CV_ROLE_REL || sec->role == CV_ROLE_RELA) &&
-                is_of(prove, sec->header.info, lane_of, lane) &&
+                is_of(prove, sec->header.info, first, end) &&
                 !cv_keys_push(&prove->ctx->mem, &prove->table, (cv_key){ sec->header.info, i }))
                 status = cv_nomem(prove->ctx, 0);
         }
         cv_keys_sort(&prove->table);
         for (uint64_t i = 1; i < prove->in->sec.count && status == CUVET_OK; i++)
-            if (cv_prove_holds_content(cv_cubin_sec(prove->in, i)) && is_of(prove, i, lane_of, lane) &&
+            if (cv_prove_holds_content(cv_cubin_sec(prove->in, i)) && is_of(prove, i, first, end) &&
                 !cv_prove_is_rebuilt(prove, cv_cubin_sec(prove->in, i)))
                 status = check_section(prove, (uint32_t)i);
     }
@@ -179,16 +174,14 @@ typedef struct section_job {
     cv_prove *prove;
     cv_lanes lanes;
     cv_prove_lanes lane;
-    cv_u8s lane_of;
+    cv_shares shares;
 } section_job;
 
-static void check_lane(void *user, uint32_t index)
+static bool check_lane(void *user, uint32_t index)
 {
     section_job *job = user;
     cv_prove_lane *lane = cv_prove_lanes_at(&job->lane, index);
-    cv_islands others = { 0 };
 
-    cv_islands_keep(&others);
     lane->file = *job->prove->file;
     lane->prove = *job->prove;
     lane->prove.ctx = &cv_lanes_at(&job->lanes, index)->ctx;
@@ -196,9 +189,8 @@ static void check_lane(void *user, uint32_t index)
     lane->prove.table = lane->prove.field = (cv_keys){ 0 };
     lane->prove.use = (cv_prove_uses){ 0 };
     lane->prove.used = (cv_u32s){ 0 };
-    lane->status = check_inputs(&lane->prove, &job->lane_of, index);
-    cv_islands_drop();
-    cv_islands_take(&others);
+    return check_inputs(&lane->prove, cv_share_first(&job->shares, index),
+                        cv_share_end(&job->shares, index)) == CUVET_OK;
 }
 
 /* Uses of shared memory that a lane found. */
@@ -216,15 +208,6 @@ static bool take_uses(cv_prove *prove, const cv_prove *lane)
     return ok;
 }
 
-static void end_lane(section_job *job, uint32_t index)
-{
-    cv_prove *lane = &cv_prove_lanes_at(&job->lane, index)->prove;
-    cv_mem *mem = cv_lanes_memory(&job->lanes, index);
-
-    cv_prove_uses_free(mem, &lane->use);
-    cv_u32s_free(mem, &lane->used);
-}
-
 /* False: all of the proof is to be done again, by one thread. */
 static bool run_lanes(section_job *job, uint32_t count)
 {
@@ -235,32 +218,37 @@ static bool run_lanes(section_job *job, uint32_t count)
         !cv_lanes_open(&job->lanes, prove->ctx, prove->executor, count))
         return false;
     job->lane.count = count;
-    cv_lanes_run(&job->lanes, check_lane, job);
-    ok = cv_lanes_hold(&job->lanes) && cv_lanes_join(&job->lanes);
+    ok = cv_lanes_run(&job->lanes, check_lane, job);
     for (uint32_t i = 0; i < count; i++) {
-        const cv_prove_lane *lane = cv_prove_lanes_at(&job->lane, i);
+        cv_prove *lane = &cv_prove_lanes_at(&job->lane, i)->prove;
+        cv_mem *mem = cv_lanes_memory(&job->lanes, i);
 
-        ok = ok && lane->status == CUVET_OK && take_uses(prove, &lane->prove);
-        end_lane(job, i);
+        ok = ok && take_uses(prove, lane);
+        cv_prove_uses_free(mem, &lane->use);
+        cv_u32s_free(mem, &lane->used);
     }
     cv_lanes_close(&job->lanes);
     return ok;
 }
 
-static cuvet_status check_in_lanes(cv_prove *prove)
+static cuvet_status check_all(cv_prove *prove)
 {
     section_job job = { .prove = prove };
     cv_mem *mem = &prove->ctx->mem;
     cv_u64s weight = { 0 };
-    uint64_t rows;
-    bool ok = weigh(prove, &weight, &rows);
-    uint32_t count = ok ? cv_lanes_for(prove->executor, rows) : 0;
+    uint64_t rows = 0;
+    bool ok = !prove->executor || weigh(prove, &weight, &rows);
+    uint32_t count = cv_lanes_for(prove->executor, rows);
 
-    ok = ok && (count == 0 || (share_out(prove, &weight, count, &job.lane_of) && run_lanes(&job, count)));
+    if (ok && count != 0) {
+        share_out(&weight, count, &job.shares);
+        ok = run_lanes(&job, count);
+    }
     cv_u64s_free(mem, &weight);
-    cv_u8s_free(mem, &job.lane_of);
     cv_prove_lanes_free(mem, &job.lane);
-    return !ok ? CUVET_E_INTERNAL : count == 0 ? check_inputs(prove, NULL, 0) : CUVET_OK;
+    if (!ok)
+        return CUVET_E_INTERNAL;
+    return count == 0 ? check_inputs(prove, 0, (uint32_t)prove->facts->result->sec.count) : CUVET_OK;
 }
 
 cuvet_status cv_prove_sections(cv_prove *prove)
@@ -275,7 +263,7 @@ cuvet_status cv_prove_sections(cv_prove *prove)
     if (status == CUVET_OK)
         status = cv_prove_lines(prove); /* before what refers to lines */
     if (status == CUVET_OK)
-        status = prove->executor ? check_in_lanes(prove) : check_inputs(prove, NULL, 0);
+        status = check_all(prove);
     if (status == CUVET_OK)
         status = cv_prove_frames(prove);
     if (status == CUVET_OK)

@@ -3,7 +3,7 @@
  * headers. */
 #include "link/write/write.h"
 #include "base/arith.h"
-#include "base/lanes.h"
+#include "bytes/lanes.h"
 
 /* What is shorter is copied: that costs less than a slice. The deep builds lend all code, so that every case
  * goes this way. */
@@ -397,95 +397,72 @@ static bool put_all(const cv_view_write *view, cv_block *out, uint64_t first, ui
     return ok;
 }
 
-/* Shares of the file, one for each lane: sections in the order of the file, and relocations by what they are
- * about, since two tables may be about one section. */
+/* Shares of the file: sections in the order of the file, and relocations by what they are about, since two
+ * tables may be about one section. */
 typedef struct write_job {
     const cv_view_write *view;
     cv_block *out;
     uint64_t begin; /* behind the header */
-    uint32_t count;
-    uint32_t place[CUVET_LANES_MOST + 1];
-    cv_id target[CUVET_LANES_MOST + 1];
-    bool ok[CUVET_LANES_MOST];
+    cv_shares place, target;
 } write_job;
 
-static void put_lane(void *user, uint32_t index)
+static bool put_lane(void *user, uint32_t index)
 {
-    write_job *job = user;
-    uint64_t first = CV_ARRAY_GET(job->place, index), pos = job->begin;
-    cv_islands others = { 0 };
+    const write_job *job = user;
+    uint32_t first = cv_share_first(&job->place, index);
+    uint64_t pos = job->begin;
 
-    cv_islands_keep(&others);
     if (first > 1)
         pos = end_of(cv_l_osec(job->view, *cv_u32s_get(&job->view->layout->order, first - 1)));
-    CV_ARRAY_SET(job->ok, index,
-                 put_all(job->view, job->out, first, CV_ARRAY_GET(job->place, index + 1), pos));
-    cv_islands_drop();
-    cv_islands_take(&others);
+    return put_all(job->view, job->out, first, cv_share_end(&job->place, index), pos);
 }
 
-static void apply_lane(void *user, uint32_t index)
+static bool apply_lane(void *user, uint32_t index)
 {
-    write_job *job = user;
+    const write_job *job = user;
 
-    CV_ARRAY_SET(job->ok, index,
-                 apply_all(job->view, job->out, CV_ARRAY_GET(job->target, index),
-                           CV_ARRAY_GET(job->target, index + 1)));
+    return apply_all(job->view, job->out, cv_share_first(&job->target, index),
+                     cv_share_end(&job->target, index));
 }
 
-static void share_bytes(write_job *job)
+static void share_bytes(write_job *job, uint32_t count)
 {
     const cv_u32s *order = &job->view->layout->order;
-    uint64_t given = 0;
-    uint32_t lane = 0;
 
-    CV_ARRAY_SET(job->place, 0, 1);
-    for (uint64_t i = 1; i < order->count && lane + 1 < job->count; i++) {
-        given = cv_sat_add(given, cv_l_osec(job->view, *cv_u32s_get(order, i))->size);
-        if (given / (lane + 1) >= job->view->file->size / job->count)
-            CV_ARRAY_SET(job->place, ++lane, (uint32_t)(i + 1));
-    }
-    while (lane < job->count)
-        CV_ARRAY_SET(job->place, ++lane, (uint32_t)cv_max(order->count, 1));
+    cv_shares_begin(&job->place, count, 1, job->view->file->size);
+    for (uint32_t i = 1; i < order->count; i++)
+        cv_shares_add(&job->place, i, cv_l_osec(job->view, *cv_u32s_get(order, i))->size);
+    cv_shares_end(&job->place, (uint32_t)cv_max(order->count, 1));
 }
 
-/* Sections of the plan stand near the relocations that are about them: a lane each gets about as many. */
-static void share_targets(write_job *job)
+static void share_targets(write_job *job, uint32_t count)
 {
     const cv_part_out *out = job->view->out;
-    uint32_t lane = 0;
 
-    for (; lane < job->count; lane++)
-        CV_ARRAY_SET(job->target, lane, (cv_id)(out->osec.count * lane / job->count));
-    CV_ARRAY_SET(job->target, lane, (cv_id)out->osec.count);
-}
-
-static bool run_lanes(write_job *job, cv_lane_fn *work)
-{
-    bool ok = true;
-
-    cv_lanes_run_plain(job->view->options->executor, job->count, work, job);
-    for (uint32_t i = 0; i < job->count; i++)
-        ok = ok && CV_ARRAY_GET(job->ok, i);
-    return ok;
+    cv_shares_begin(&job->target, count, 0, out->irel.count);
+    for (cv_id i = 0; i < out->osec.count; i++)
+        if (is_applied(job->view, i)) /* near what they are about, in the order of the plan */
+            cv_shares_add(&job->target, cv_l_osec(job->view, i)->target,
+                          cv_out_count_rels(out, cv_l_osec(job->view, i)));
+    cv_shares_end(&job->target, (cv_id)out->osec.count);
 }
 
 /* Sections, and zeros between them; then what relocations write. */
 static __attribute__((noinline)) bool fill_file(const cv_view_write *view, cv_block *out, uint64_t begin,
                                                 cv_u8s *patched)
 {
-    write_job job = { .view = view,
-                      .out = out,
-                      .begin = begin,
-                      .count = cv_lanes_for(view->options->executor, view->out->irel.count) };
+    const cuvet_executor *executor = view->options->executor;
+    uint32_t count = cv_lanes_for(executor, view->out->irel.count);
+    write_job job = { .view = view, .out = out, .begin = begin };
 
     lend_all(view);
-    if (job.count == 0)
+    if (count == 0)
         return put_all(view, out, 1, view->layout->order.count, begin) &&
                copy_all_patches(view, out, patched) && apply_all(view, out, 0, CV_NONE);
-    share_bytes(&job);
-    share_targets(&job);
-    return run_lanes(&job, put_lane) && copy_all_patches(view, out, patched) && run_lanes(&job, apply_lane);
+    share_bytes(&job, count);
+    share_targets(&job, count);
+    return cv_lanes_run_plain(executor, count, put_lane, &job) && copy_all_patches(view, out, patched) &&
+           cv_lanes_run_plain(executor, count, apply_lane, &job);
 }
 
 /* All of the file but what is borrowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/lanes.h"
+#include "bytes/lanes.h"
 
 #include <sched.h>
 
@@ -24,26 +24,31 @@ typedef struct cv_lanes_turn {
     cv_lane_fn *work;
     void *user;
     uint32_t count;
-    uint64_t begun, done; /* a bit for each part */
-    uint64_t wrong;       /* indexes, in threads of the executor */
+    uint64_t begun, done, failed; /* a bit for each part */
+    uint64_t wrong;               /* indexes, in threads of the executor */
 } cv_lanes_turn;
 
 static void take_part(void *arg, uint32_t index)
 {
     cv_lanes_turn *turn = arg;
     uint64_t bit, before = cv_trap_count();
+    cv_islands others = { 0 }; /* of this thread */
 
     if (index >= turn->count)
         return;
     bit = UINT64_C(1) << index;
     if (__atomic_fetch_or(&turn->begun, bit, __ATOMIC_ACQ_REL) & bit)
         return;
-    turn->work(turn->user, index);
+    cv_islands_keep(&others);
+    if (!turn->work(turn->user, index))
+        __atomic_fetch_or(&turn->failed, bit, __ATOMIC_RELAXED);
+    cv_islands_drop();
+    cv_islands_take(&others);
     __atomic_fetch_add(&turn->wrong, cv_trap_count() - before, __ATOMIC_RELAXED);
     __atomic_fetch_or(&turn->done, bit, __ATOMIC_RELEASE);
 }
 
-void cv_lanes_run_plain(const cuvet_executor *executor, uint32_t count, cv_lane_fn *work, void *user)
+bool cv_lanes_run_plain(const cuvet_executor *executor, uint32_t count, cv_lane_fn *work, void *user)
 {
     cv_lanes_turn turn = { .work = work, .user = user, .count = count };
     const uint64_t all = UINT64_MAX >> (64 - count);
@@ -54,6 +59,7 @@ void cv_lanes_run_plain(const cuvet_executor *executor, uint32_t count, cv_lane_
     while (__atomic_load_n(&turn.done, __ATOMIC_ACQUIRE) != all)
         (void)sched_yield(); /* they are at it, elsewhere */
     cv_trap_add(turn.wrong);
+    return turn.failed == 0;
 }
 
 static void *lane_alloc(void *user, size_t size)
@@ -134,16 +140,8 @@ static void note_peak(const cv_lanes *lanes)
     mem->peak = cv_max(mem->peak, peak);
 }
 
-void cv_lanes_run(const cv_lanes *lanes, cv_lane_fn *work, void *user)
-{
-    if (lanes->count == 1)
-        work(user, 0);
-    else
-        cv_lanes_run_plain(lanes->executor, lanes->count, work, user);
-    note_peak(lanes);
-}
-
-bool cv_lanes_hold(const cv_lanes *lanes)
+/* Did none say anything, or run out of work? */
+static bool is_silent(const cv_lanes *lanes)
 {
     bool good = true;
 
@@ -155,7 +153,8 @@ bool cv_lanes_hold(const cv_lanes *lanes)
     return good;
 }
 
-bool cv_lanes_join(cv_lanes *lanes)
+/* False: there is not enough of memory or of work. */
+static bool join(cv_lanes *lanes)
 {
     cv_ctx *ctx = lanes->ctx;
     uint64_t work = 0, live = 0;
@@ -177,6 +176,15 @@ bool cv_lanes_join(cv_lanes *lanes)
     return true;
 }
 
+bool cv_lanes_run(cv_lanes *lanes, cv_lane_fn *work, void *user)
+{
+    bool done =
+        lanes->count == 1 ? work(user, 0) : cv_lanes_run_plain(lanes->executor, lanes->count, work, user);
+
+    note_peak(lanes);
+    return done && is_silent(lanes) && join(lanes);
+}
+
 cv_mem *cv_lanes_memory(const cv_lanes *lanes, uint32_t index)
 {
     return lanes->joined ? &lanes->ctx->mem : &cv_lanes_at(lanes, index)->ctx.mem;
@@ -188,4 +196,25 @@ void cv_lanes_close(cv_lanes *lanes)
     pthread_mutex_destroy(&lanes->lock);
     lanes->lane = NULL;
     lanes->count = 0;
+}
+
+void cv_shares_begin(cv_shares *shares, uint32_t count, uint32_t first, uint64_t all)
+{
+    *shares = (cv_shares){ .count = count, .all = all };
+    CV_ARRAY_SET(shares->first, 0, first);
+}
+
+void cv_shares_add(cv_shares *shares, uint32_t index, uint64_t weight)
+{
+    uint32_t end = (uint32_t)cv_max(index + UINT64_C(1), CV_ARRAY_GET(shares->first, shares->open));
+
+    shares->given = cv_sat_add(shares->given, weight);
+    if (shares->open + 1 < shares->count && shares->given / (shares->open + 1) >= shares->all / shares->count)
+        CV_ARRAY_SET(shares->first, ++shares->open, end);
+}
+
+void cv_shares_end(cv_shares *shares, uint32_t end)
+{
+    while (shares->open < shares->count)
+        CV_ARRAY_SET(shares->first, ++shares->open, end);
 }

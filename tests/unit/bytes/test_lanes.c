@@ -6,17 +6,20 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/lanes.h"
 #include "base/vec.h"
+#include "bytes/lanes.h"
 
 enum { PARTS = 5 };
 
 static unsigned n_done[CUVET_LANES_MOST];
 
-static void count_part(void *user, uint32_t index)
+static uint32_t fails = UINT32_MAX; /* the part that does */
+
+static bool count_part(void *user, uint32_t index)
 {
     ck_assert_ptr_eq(user, n_done);
     n_done[index]++;
+    return index != fails;
 }
 
 static void run_in_order(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count)
@@ -76,7 +79,8 @@ START_TEST(each_part_once)
     for (unsigned i = 0; i < sizeof(executors) / sizeof(executors[0]); i++)
         for (uint32_t count = 1; count <= CUVET_LANES_MOST; count++) {
             memset(n_done, 0, sizeof(n_done));
-            cv_lanes_run_plain(&executors[i], count, count_part, n_done);
+            fails = count % 3 == 0 ? count - 1 : UINT32_MAX;
+            ck_assert_int_eq(cv_lanes_run_plain(&executors[i], count, count_part, n_done), count % 3 != 0);
             for (uint32_t k = 0; k < CUVET_LANES_MOST; k++)
                 ck_assert_uint_eq(n_done[k], k < count);
         }
@@ -87,13 +91,14 @@ END_TEST
 static pthread_t slow;
 static unsigned begun, ended;
 
-static void take_long(void *user, uint32_t index)
+static bool take_long(void *user, uint32_t index)
 {
     (void)user, (void)index;
     __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < 1000; i++)
         (void)sched_yield();
     __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+    return true;
 }
 
 typedef struct slow_part {
@@ -127,7 +132,7 @@ START_TEST(nobody_waits)
     cuvet_executor executor = executor_of(run_without_waiting);
 
     executor.user = &part;
-    cv_lanes_run_plain(&executor, 1, take_long, NULL);
+    ck_assert(cv_lanes_run_plain(&executor, 1, take_long, NULL));
     ck_assert_uint_eq(__atomic_load_n(&ended, __ATOMIC_ACQUIRE), 1);
     ck_assert_int_eq(pthread_join(slow, NULL), 0);
 }
@@ -148,11 +153,11 @@ static cv_ctx *make(void)
 typedef struct lane_test {
     cv_lanes lanes;
     uint64_t bytes, work; /* that each lane takes */
-    bool reports;
+    bool reports, fails;  /* the last one does */
     void *block[PARTS];
 } lane_test;
 
-static void work_in_lane(void *user, uint32_t index)
+static bool work_in_lane(void *user, uint32_t index)
 {
     lane_test *test = user;
     cv_ctx *ctx = &cv_lanes_at(&test->lanes, index)->ctx;
@@ -161,16 +166,13 @@ static void work_in_lane(void *user, uint32_t index)
     (void)!cv_work(ctx, test->work, 0);
     if (test->reports && index == PARTS - 1)
         cv_report(ctx, CV_R_LINK_SLOT, 0, 0, 0, 0);
+    return !test->fails || index != PARTS - 1;
 }
 
 static bool run_test(lane_test *test, cv_ctx *ctx, const cuvet_executor *executor)
 {
-    bool good;
-
     ck_assert(cv_lanes_open(&test->lanes, ctx, executor, PARTS));
-    cv_lanes_run(&test->lanes, work_in_lane, test);
-    good = cv_lanes_hold(&test->lanes) && cv_lanes_join(&test->lanes);
-    return good;
+    return cv_lanes_run(&test->lanes, work_in_lane, test);
 }
 
 static void free_lanes(lane_test *test)
@@ -189,9 +191,7 @@ START_TEST(joined)
 
     ck_assert(cv_lanes_open(&test.lanes, ctx, &executor, PARTS));
     before = ctx->mem.live;
-    cv_lanes_run(&test.lanes, work_in_lane, &test);
-    ck_assert(cv_lanes_hold(&test.lanes));
-    ck_assert(cv_lanes_join(&test.lanes));
+    ck_assert(cv_lanes_run(&test.lanes, work_in_lane, &test));
     ck_assert_uint_eq(ctx->mem.live, before + 510);
     ck_assert_uint_ge(ctx->mem.peak, before + 510);
     ck_assert_uint_eq(cv_ctx_work(ctx), 1000 - 5 * 20);
@@ -224,31 +224,82 @@ START_TEST(room_of_lanes)
 }
 END_TEST
 
+static cv_ctx *hungry;
+static void *held;
+enum { HELD = 900000 };
+
+static void run_and_hold(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count)
+{
+    run_in_order(user, work, arg, count);
+    held = cv_mem_get(&hungry->mem, HELD);
+    ck_assert_ptr_nonnull(held);
+}
+
 START_TEST(thrown_away)
 {
     const cuvet_executor executor = executor_of(run_in_order);
-    lane_test said = { .bytes = 1, .reports = true }, busy = { .bytes = 1, .work = 300 },
-              idle = { .bytes = 1, .work = 2000 }, large = { .bytes = 40000 };
+    lane_test said = { .bytes = 1, .reports = true }, failed = { .bytes = 1, .fails = true },
+              busy = { .bytes = 1, .work = 300 }, idle = { .bytes = 1, .work = 2000 },
+              large = { .bytes = 40000 };
+    const cuvet_executor greedy = executor_of(run_and_hold);
     cv_ctx *ctx = make();
-    void *held;
 
     ck_assert(!run_test(&said, ctx, &executor));
     free_lanes(&said);
+    ck_assert(!run_test(&failed, ctx, &executor));
+    free_lanes(&failed);
     ck_assert(!run_test(&busy, ctx, &executor)); /* each has enough, and all together not */
     free_lanes(&busy);
     ck_assert(!run_test(&idle, ctx, &executor));
     free_lanes(&idle);
     ck_assert_uint_eq(cv_ctx_work(ctx), 1000);
     ck_assert_uint_eq(ctx->n_errors + ctx->n_warnings + ctx->n_notes, 0);
-    /* The whole takes memory while lanes hold theirs. */
-    ck_assert(cv_lanes_open(&large.lanes, ctx, &executor, PARTS));
-    cv_lanes_run(&large.lanes, work_in_lane, &large);
-    held = cv_mem_get(&ctx->mem, 900000);
-    ck_assert_ptr_nonnull(held);
-    ck_assert(!cv_lanes_join(&large.lanes));
-    cv_mem_put(&ctx->mem, held, 900000);
+    /* The whole has taken memory before lanes have done their work. */
+    hungry = ctx;
+    ck_assert(cv_lanes_open(&large.lanes, ctx, &greedy, PARTS));
+    ck_assert(!cv_lanes_run(&large.lanes, work_in_lane, &large));
+    cv_mem_put(&ctx->mem, held, HELD);
     free_lanes(&large);
     ck_assert_uint_eq(ctx->mem.live, 0);
+}
+END_TEST
+
+/* Each element belongs to one share, whatever the elements weigh and in which order they come. */
+START_TEST(shares)
+{
+    static const uint64_t WEIGHTS[][6] = {
+        { 1, 1, 1, 1, 1, 1 },
+        { 0, 0, 0, 0, 0, 0 },
+        { 100, 1, 1, 1, 1, 1 },
+        { 1, 1, 1, 1, 1, 100 },
+        { UINT64_MAX, UINT64_MAX, 1, 0, 5, UINT64_MAX },
+    };
+    static const uint32_t ORDERS[][6] = { { 0, 1, 2, 3, 4, 5 }, { 5, 4, 3, 2, 1, 0 }, { 3, 3, 0, 5, 1, 3 } };
+    cv_shares list;
+
+    for (unsigned w = 0; w < sizeof(WEIGHTS) / sizeof(WEIGHTS[0]); w++)
+        for (unsigned order = 0; order < 3; order++)
+            for (uint32_t count = 1; count <= CUVET_LANES_MOST; count++) {
+                uint64_t all = 0;
+
+                for (unsigned i = 0; i < 6; i++)
+                    all += WEIGHTS[w][i] > 1000 ? 1000 : WEIGHTS[w][i];
+                cv_shares_begin(&list, count, 2, all);
+                for (unsigned i = 0; i < 6; i++)
+                    cv_shares_add(&list, 2 + ORDERS[order][i], WEIGHTS[w][i]);
+                cv_shares_end(&list, 8);
+                ck_assert_uint_eq(cv_share_first(&list, 0), 2);
+                ck_assert_uint_eq(cv_share_end(&list, count - 1), 8);
+                for (uint32_t lane = 1; lane < count; lane++) {
+                    ck_assert_uint_eq(cv_share_first(&list, lane), cv_share_end(&list, lane - 1));
+                    ck_assert_uint_le(cv_share_first(&list, lane), cv_share_end(&list, lane));
+                }
+            }
+    cv_shares_begin(&list, 3, 0, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        cv_shares_add(&list, i, 1);
+    cv_shares_end(&list, 6);
+    ck_assert(cv_share_end(&list, 0) == 2 && cv_share_end(&list, 1) == 4);
 }
 END_TEST
 
@@ -277,6 +328,7 @@ Suite *suite_lanes(void)
     tcase_add_test(tcase, joined);
     tcase_add_test(tcase, room_of_lanes);
     tcase_add_test(tcase, thrown_away);
+    tcase_add_test(tcase, shares);
     tcase_add_test(tcase, no_room);
     suite_add_tcase(suite, tcase);
     return suite;
