@@ -3,22 +3,21 @@
  * when a library is named, the two in turn. A second library, which is cuvet in the first one's place, is
  * measured instead of cuvet's own functions. usage: link ROUNDS ARCH DIR [LIBRARY [FACE]]; one line of words
  * and values: medians of processor time, and of the ratios of the rounds; alone_us and lanes_us by the clock,
- * with one thread and with LANES, in turn. */
+ * with one thread and with two, in turn. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cuvet/cuvet.h>
 
+#include "lanes.h"
 #include "timing.h"
 
 #define MAX_ROUNDS 1000
 #define KEPT       (UINT64_C(1) << 30)
-#define LANES      2
 
 typedef struct link_file {
     char *name;
@@ -96,44 +95,11 @@ static int load_all(link_program *program, const char *dir)
     return program->size == 0;
 }
 
-typedef struct lane_thread {
-    pthread_t thread;
-    void (*work)(void *arg, uint32_t index);
-    void *arg;
-    uint32_t index;
-} lane_thread;
-
-static void *run_lane(void *arg)
-{
-    const lane_thread *lane = arg;
-
-    lane->work(lane->arg, lane->index);
-    return NULL;
-}
-
-/* A thread for each part but the first: what starting them costs is a part of what is measured. */
-static void run_lanes(void *user, void (*work)(void *arg, uint32_t index), void *arg, uint32_t count)
-{
-    lane_thread lane[CUVET_LANES_MOST];
-    uint32_t started = 1;
-
-    (void)user;
-    for (; started < count; started++) {
-        lane[started] = (lane_thread){ .work = work, .arg = arg, .index = started };
-        if (pthread_create(&lane[started].thread, NULL, run_lane, &lane[started]) != 0)
-            break; /* the library does what is left out */
-    }
-    work(arg, 0);
-    while (--started > 0)
-        (void)pthread_join(lane[started].thread, NULL);
-}
-
 static int link_in(cuvet_ctx *ctx, link_program *program)
 {
-    const cuvet_executor lanes = { .size = sizeof(lanes), .lanes = LANES, .run = run_lanes };
     const cuvet_linker_options lo = { .size = sizeof(lo),
                                       .target = program->target,
-                                      .executor = program->lanes ? &lanes : NULL };
+                                      .executor = program->lanes ? &BENCH_LANES : NULL };
     cuvet_link_result result = { .size = sizeof(result) };
     cuvet_linker linker = { 0 };
     cuvet_status status = cuvet_linker_create(ctx, &lo, &linker);

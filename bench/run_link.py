@@ -59,20 +59,20 @@ class Bench:
             link_objects.make(what, n, where)
         return where
 
-    def argv(self, tool, where, arch="sm_90"):
+    def argv(self, tool, where, arch="sm_90", jobs=1):
         out = os.path.join(self.tmp, "out.%s" % os.path.basename(tool))
         files = sorted(glob.glob(os.path.join(where, "*.cubin")))
-        return ([tool, "link"] if tool == self.cuvet else [tool]) + ["-arch=" + arch] + files + ["-o", out]
+        return ([tool, "link", "-j%d" % jobs] if tool == self.cuvet else [tool]) + ["-arch=" + arch] + files + ["-o", out]
 
     def whole(self, name, where, target, n=None, arch="sm_90", place=False):
-        """processes; with `place`, the command in nvlink's place, called as build systems call that one"""
+        """processes, by the clock with two threads; with `place`, the command in nvlink's place, called as build systems call that one"""
         if not self.nvlink:
             return
         ours, called = (os.path.join(self.build, "compat", "nvlink"), "its place") if place else (self.cuvet, "cuvet")
-        for what in ("cpu", "wall"):
-            ratio, a, b, spread = pairs(self.argv(self.nvlink, where, arch), self.argv(ours, where, arch), n or self.n, what)
+        for what, jobs in (("cpu", 1), ("wall", 2)):
+            ratio, a, b, spread = pairs(self.argv(self.nvlink, where, arch), self.argv(ours, where, arch, jobs), n or self.n, what)
             judged = target if what == "cpu" else None
-            self.t.add(name, "nvlink / %s, process, %s" % (called, what), ratio, "x", judged and ">= %g" % judged,
+            self.t.add(name, "nvlink / %s, process, %s" % (called, what + ("" if place else " -j%d" % jobs)), ratio, "x", judged and ">= %g" % judged,
                        judged and ratio >= judged, "%.4f s / %.4f s, pairs %.2f to %.2f" % (a, b, *spread))
 
     def inside(self, name, where, rounds, target=None, most_us=None, arch="sm_90"):
@@ -91,10 +91,22 @@ class Bench:
             self.t.add(name, "in process", r["ours_us"] / 1000, "ms", "< %g" % (most_us / 1000), r["ours_us"] < most_us)
         return r
 
+    def threads(self, name, where, rounds):
+        """one and two, by the clock: processes, and the stages of a link"""
+        ratio, a, b, spread = pairs(self.argv(self.cuvet, where), self.argv(self.cuvet, where, jobs=2), rounds, "wall")
+        self.t.add(name, "-j1 / -j2, process, wall", ratio, "x", None, None, "%.4f s / %.4f s, pairs %.2f to %.2f" % (a, b, *spread))
+        files = sorted(glob.glob(os.path.join(where, "*.cubin")))
+        for how in ("wall", "lanes"):
+            said = Run([os.path.join(self.build, "bench", "stages"), how, str(rounds), "sm_90", os.path.join(self.tmp, "floor"), *files], output=True).text
+            for stage, us, check in (line.split() for line in said.splitlines()):
+                if float(us) > 10000:
+                    self.t.add(name, "stage %s, %s" % (stage, "one thread" if how == "wall" else "two threads"), float(us), "us", None, None,
+                               "by the clock, its check %s us" % check)
+
     def stages(self, name, where, rounds):
         """where the time of a link goes, beside the floor; what is possible, and how much of it is reached"""
         files = sorted(glob.glob(os.path.join(where, "*.cubin")))
-        said = Run([os.path.join(self.build, "bench", "stages"), str(rounds), "sm_90", os.path.join(self.tmp, "floor"), *files], output=True).text
+        said = Run([os.path.join(self.build, "bench", "stages"), "cpu", str(rounds), "sm_90", os.path.join(self.tmp, "floor"), *files], output=True).text
         rows = [(stage, float(us), float(check)) for stage, us, check in (line.split() for line in said.splitlines())]
         floor, rows = rows[0][1], rows[1:]
         # each check was asked twice; without the second time it is a part of its stage
@@ -210,6 +222,11 @@ class Bench:
             self.whole("%s 2000" % what, where, 5)
             self.inside("%s 2000" % what, where, self.n, 1)
             self.stages("%s 2000" % what, where, max(5, self.n))
+        where = self.program("functions", 6400)
+        self.whole("functions 6400", where, 2.6)
+        self.inside("functions 6400", where, self.n, 4)
+        self.threads("functions 6400", where, max(5, self.n))
+        shutil.rmtree(where)
         self.inside("diamond 32", self.program("diamond", 32), 50, most_us=2000)
         self.whole("dag 400", self.program("dag", 400), 60, 1)
         for series in SERIES:

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Where the time of a link goes: what comes before it for each input, then each stage, and how much of that
  * are the checks behind it. Beside it the floor: all inputs read and as many bytes written as the result has,
- * without a look at them. usage: stages ROUNDS ARCH OUTPUT FILE...; lines of "name us
- * us-of-its-check", medians of processor time. A stage's check is asked once more to be timed alone. */
+ * without a look at them. usage: stages cpu|wall|lanes ROUNDS ARCH OUTPUT FILE...; lines of "name us
+ * us-of-its-check", medians: of processor time, of time by the clock, of that with two threads. A stage's check is
+ * asked once more to be timed alone. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/linker_int.h"
+#include "lanes.h"
 #include "timing.h"
 
 #define MOST_ROUNDS 200
@@ -31,6 +34,8 @@ typedef struct stage_bench {
     size_t count;
     cuvet_target target;
     const char *output;
+    double (*now)(void);
+    bool lanes;
     size_t rounds, round;
     uint64_t out_size;
     stage_times read, examine, stage[MOST_STAGES], check[MOST_STAGES], end;
@@ -53,7 +58,7 @@ static int fetch(stage_file *file)
 /* What any linker does at least. The bytes of the inputs, again and again, are as good as a result. */
 static int floor_of(stage_bench *bench)
 {
-    double start = bench_cpu_us();
+    double start = bench->now();
     uint64_t left = bench->out_size;
     int bad = 0, fd;
 
@@ -68,7 +73,7 @@ static int floor_of(stage_bench *bench)
         left -= size;
     }
     bad = fd < 0 || close(fd) != 0 || bad;
-    bench->read.us[bench->round] = bench_cpu_us() - start;
+    bench->read.us[bench->round] = bench->now() - start;
     return bad;
 }
 
@@ -82,13 +87,13 @@ static int run_stages(stage_bench *bench, linker_state *linker, uint64_t bytes)
     link->file->slices = &linker->file;
     link->names->empty = cv_l_name(link, cv_span_of(NULL, 0, 0));
     for (size_t i = 0; cv_link_stage(i) && i < MOST_STAGES; i++) {
-        double start = bench_cpu_us();
+        double start = bench->now();
         bool good = cv_link_run(link, i) == CUVET_OK;
 
-        bench->stage[i].us[bench->round] = bench_cpu_us() - start;
-        start = bench_cpu_us();
+        bench->stage[i].us[bench->round] = bench->now() - start;
+        start = bench->now();
         good = good && cv_link_check(link, i) == CUVET_OK;
-        bench->check[i].us[bench->round] = bench_cpu_us() - start;
+        bench->check[i].us[bench->round] = bench->now() - start;
         if (!good) {
             fprintf(stderr, "stages: %s refuses\n", cv_link_stage(i));
             return 1;
@@ -100,7 +105,9 @@ static int run_stages(stage_bench *bench, linker_state *linker, uint64_t bytes)
 
 static int link_once(stage_bench *bench)
 {
-    const cuvet_linker_options options = { .size = sizeof(options), .target = bench->target };
+    const cuvet_linker_options options = { .size = sizeof(options),
+                                           .target = bench->target,
+                                           .executor = bench->lanes ? &BENCH_LANES : NULL };
     cuvet_status status = CUVET_OK;
     cuvet_linker handle = { 0 };
     cuvet_ctx *ctx = NULL;
@@ -110,19 +117,19 @@ static int link_once(stage_bench *bench)
     int bad =
         cuvet_ctx_create(NULL, &ctx) != CUVET_OK || cuvet_linker_create(ctx, &options, &handle) != CUVET_OK;
 
-    start = bench_cpu_us();
+    start = bench->now();
     for (size_t i = 0; i < bench->count && status == CUVET_OK && !bad; i++) {
         const stage_file *file = &bench->files[i];
 
         status = cuvet_linker_add_borrowed(ctx, handle, file->bytes, file->size, file->name);
         bytes += file->size;
     }
-    bench->examine.us[bench->round] = bench_cpu_us() - start;
+    bench->examine.us[bench->round] = bench->now() - start;
     bad = bad || status != CUVET_OK || cv_linker_use(ctx, handle, &linker) != CUVET_OK ||
           run_stages(bench, linker, bytes) || cv_linker_done(ctx, handle, CUVET_OK) != CUVET_OK;
-    start = bench_cpu_us();
+    start = bench->now();
     cuvet_ctx_destroy(ctx);
-    bench->end.us[bench->round] = bench_cpu_us() - start;
+    bench->end.us[bench->round] = bench->now() - start;
     return bad;
 }
 
@@ -145,17 +152,19 @@ int main(int argc, char **argv)
 {
     static stage_bench bench;
 
-    bench.rounds = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 0;
-    if (argc < 5 || bench.rounds < 1 || bench.rounds > MOST_ROUNDS ||
-        cuvet_target_parse(argv[2], &bench.target) != CUVET_OK) {
-        fprintf(stderr, "usage: stages ROUNDS ARCH OUTPUT FILE...\n");
+    bench.rounds = argc > 2 ? (size_t)strtoul(argv[2], NULL, 10) : 0;
+    if (argc < 6 || bench.rounds < 1 || bench.rounds > MOST_ROUNDS ||
+        cuvet_target_parse(argv[3], &bench.target) != CUVET_OK) {
+        fprintf(stderr, "usage: stages cpu|wall|lanes ROUNDS ARCH OUTPUT FILE...\n");
         return 2;
     }
-    bench.output = argv[3];
-    bench.count = (size_t)argc - 4;
+    bench.lanes = strcmp(argv[1], "lanes") == 0;
+    bench.now = strcmp(argv[1], "cpu") == 0 ? bench_cpu_us : bench_wall_us;
+    bench.output = argv[4];
+    bench.count = (size_t)argc - 5;
     bench.files = calloc(bench.count, sizeof(*bench.files));
     for (size_t i = 0; bench.files && i < bench.count; i++)
-        bench.files[i].name = argv[4 + i];
+        bench.files[i].name = argv[5 + i];
     if (!bench.files)
         return 3;
     for (size_t i = 0; i < bench.count; i++)
