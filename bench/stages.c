@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where the time of a link goes: what comes before it for each input, then each stage, and how much of that
- * are the checks behind it. Beside it the floor: all inputs read and as many bytes written as the result has,
- * without a look at them. usage: stages cpu|wall|lanes ROUNDS ARCH OUTPUT FILE...; lines of "name us
- * us-of-its-check", medians: of processor time, of time by the clock, of that with two threads. A stage's check is
- * asked once more to be timed alone. */
+/* Where the time of a link goes: what comes before it for each input, then each stage, and how much of
+ * that are the checks behind it. Beside it the floor: all inputs read and as many bytes written as the
+ * result has, without a look at them. usage: stages cpu|wall|lanes ROUNDS ARCH OUTPUT FILE...; lines of
+ * "name us us-of-its-check", medians: of processor time, of time by the clock, of that with two threads.
+ * A stage's check is asked once more to be timed alone. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

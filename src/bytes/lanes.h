@@ -35,8 +35,9 @@ CV_MUST bool cv_lanes_open(cv_lanes *lanes, cv_ctx *ctx, const cuvet_executor *e
 /* Each lane does work(user, index): with cv_lanes_at(), and it writes nothing that another one reads or
  * writes. False: it could not do it. Its islands end with it. */
 typedef bool cv_lane_fn(void *user, uint32_t index);
-/* All do. True: all could, none said anything, and what they hold of memory is that of the whole from here
- * on, which owes the work that they did. False: it is to be done again alone, and lanes hold what they did. */
+/* All do. True: all could, none said anything, and what they hold of memory is that of the whole from
+ * here on, which owes the work that they did. False: it is to be done again alone, and lanes hold what
+ * they did. */
 CV_MUST bool cv_lanes_run(cv_lanes *lanes, cv_lane_fn *work, void *user);
 cv_lane *cv_lanes_at(const cv_lanes *lanes, uint32_t index);
 /* What the blocks of a lane go back to: its own memory, or that of the whole. */

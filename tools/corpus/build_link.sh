@@ -50,6 +50,12 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
         machines=$(sed -n 's,^// machines: ,,p' "$first")
         modes=$(sed -n 's,^// modes: ,,p' "$first")
         grep -q '^// final only' "$first" && modes=final
+        compiler=ptxas
+        if grep -q '^// compiler: old' "$first"; then
+            compiler=${CV_OLD_PTXAS:-}
+            [ -n "$compiler" ] || echo "SKIPPED: $name needs CV_OLD_PTXAS, a ptxas of CUDA 12.6 or before" >&2
+        fi
+        [ -n "$compiler" ] || continue
         for arch in ${machines:-75 80 90}; do
             for mode in ${modes:-final -r}; do
                 [ -n "$modes" ] || [ "$mode" = final ] || [ "${arch%a}" -lt 100 ] || continue
@@ -59,7 +65,7 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                 inputs=
                 for ptx in "$data/ptx/$name".*.ptx; do
                     o=in/$(basename "$ptx" .ptx).cubin
-                    ptxas -c -arch=sm_$arch "$ptx" -o "$d/$o"
+                    "$compiler" -c -arch=sm_$arch "$ptx" -o "$d/$o"
                     inputs="$inputs $o"
                 done
                 echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"

@@ -305,11 +305,22 @@ static cuvet_status add_sums(usage_walk *walk)
     return ok ? status : cv_l_nomem(view);
 }
 
+/* Barriers that only flags tell count where calls lead to them, so says the reference. */
+static void add_to_one(cv_traits *sum, const cv_fn_usage *usage)
+{
+    cv_traits own = usage->own;
+
+    if (usage->flag_bars)
+        own.has &= ~CV_H_BIT(CV_H_NUM_BARRIERS);
+    cv_traits_merge(sum, &own);
+    cv_traits_add(sum, &own);
+}
+
 /* What no kernel is known to reach but stays may run in the only one there is: so says the reference. */
 static cuvet_status give_all_to_one(usage_walk *walk)
 {
     const cv_view_usage *view = walk->view;
-    cv_traits sum = { 0 };
+    cv_traits sum = { 0 }, bars;
     uint32_t path = cv_heir_bits(CV_RULE_PATH);
     const cv_lfn *one = NULL;
 
@@ -322,11 +333,13 @@ static cuvet_status give_all_to_one(usage_walk *walk)
             return add_sums(walk);
         if (function->kernel)
             one = function;
-        cv_traits_merge(&sum, &cv_l_fn_usage(view, function->id)->own);
-        cv_traits_add(&sum, &cv_l_fn_usage(view, function->id)->own);
+        add_to_one(&sum, cv_l_fn_usage(view, function->id));
     }
     if (!one)
         return CUVET_OK;
+    bars = cv_l_fn_usage(view, one->id)->all;
+    bars.has &= CV_H_BIT(CV_H_NUM_BARRIERS);
+    cv_traits_merge(&sum, &bars);
     sum.has &= ~path | cv_l_fn_usage(view, one->id)->all.has;
     cv_trait_set(&sum, CV_H_CRS_STACK_SIZE,
                  cv_trait(&cv_l_fn_usage(view, one->id)->all, CV_H_CRS_STACK_SIZE));

@@ -78,8 +78,6 @@ static cuvet_status make_code(const cv_view_collect *view, const cv_isym *sym, c
     code.name = sec->name;
     code.fn = shared.fn = fn;
     code.align = sec->align;
-    if (cv_link_keeps_barriers(view->options))
-        code.flags |= sec->flags & CV_SHF_CUDA_BARRIERS;
     code.symbol = code.named = shared.symbol = true;
     /* Of a kernel that is not to be used, the name comes with the section of the input. */
     shared.named = view->options->relocatable || view->options->keep_dead ||
@@ -120,6 +118,8 @@ static cuvet_status take_definition(const cv_view_collect *view, cv_id id, cv_id
     }
     osec->align = sec->align;
     osec->size = sec->size;
+    if (cv_link_keeps_barriers(view->options))
+        osec->flags = (osec->flags & ~(uint64_t)CV_SHF_CUDA_BARRIERS) | (sec->flags & CV_SHF_CUDA_BARRIERS);
     osec->reg_byte = cv_elf_code_registers(sec->info);
     if (osec->first_part != CV_NONE) {
         cv_lparts_at(&view->out->part, osec->first_part)->isec = sym->sec;

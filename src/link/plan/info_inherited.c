@@ -143,13 +143,18 @@ static bool flags_alone(const info_describer *describer, const kernel_facts *fac
     return true;
 }
 
+/* Then they come behind everything else. */
+static bool are_last(const info_describer *describer, const cv_lfn *function, const kernel_facts *facts)
+{
+    return cv_l_fn_usage(describer->view, function->id)->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) &&
+           !(facts->told & CV_H_BIT(CV_H_NUM_BARRIERS)) && flags_alone(describer, facts);
+}
+
 /* In the order of the rows. */
 static bool add_to_only(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
     const cv_lfn *function = cv_l_fn(describer->view, fn);
-    bool ok = true,
-         late = cv_l_fn_usage(describer->view, function->id)->all.has & CV_H_BIT(CV_H_NUM_BARRIERS) &&
-                flags_alone(describer, facts);
+    bool ok = true, late = are_last(describer, function, facts);
 
     for (unsigned i = 0; i < CV_N_HEIR && ok; i++) {
         cv_heir row = (cv_heir)i;
@@ -202,6 +207,19 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
     return ok;
 }
 
+/* Function by function, in the order in which the kernel reaches them. */
+static bool add_from_all(info_describer *describer, cv_id fn, kernel_facts *facts)
+{
+    bool ok = true, late = are_last(describer, cv_l_fn(describer->view, fn), facts);
+
+    if (late)
+        facts->told |= CV_H_BIT(CV_H_NUM_BARRIERS);
+    for (uint64_t i = 0; i < facts->below.count && ok; i++)
+        ok = add_from(describer, fn, (cv_id)cv_keys_at(&facts->below, i)->index, facts);
+    ok = ok && add_names(describer, facts);
+    return ok && (!late || add_row(describer, fn, CV_H_NUM_BARRIERS, facts));
+}
+
 bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
 {
     const cv_lfn *function = cv_l_fn(describer->view, fn);
@@ -211,13 +229,10 @@ bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
     if (cv_l_fn_usage(describer->view, function->id)->recursive ||
         !is_silent_zero(describer, function, CV_H_CRS_STACK_SIZE))
         ok = add_once(describer, fn, CV_H_CRS_STACK_SIZE, facts);
-    if (ok && cv_l_fn_usage(describer->view, function->id)->flag_bars)
-        ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
     if (ok && cv_l_fn_usage(describer->view, function->id)->marked)
         ok = add_once(describer, fn, CV_H_SPARSE_MMA_MASK, facts);
-    if (ok && describer->n_kernels == 1)
-        ok = add_to_only(describer, fn, facts);
-    for (uint64_t i = 0; i < facts->below.count && ok && describer->n_kernels != 1; i++)
-        ok = add_from(describer, fn, (cv_id)cv_keys_at(&facts->below, i)->index, facts);
+    if (ok)
+        ok = describer->n_kernels == 1 ? add_to_only(describer, fn, facts)
+                                       : add_from_all(describer, fn, facts);
     return ok && add_names(describer, facts);
 }

@@ -211,6 +211,14 @@ static void turn_round(const cv_view_info_records *view, uint64_t first)
     }
 }
 
+/* What its records do not say of a function that is not a kernel. */
+static bool say_what_it_does_not(const cv_view_info_records *view, const cv_fn_usage *usage)
+{
+    return (!usage->marked || cv_d_add_value(view, CV_H_SPARSE_MMA_MASK, CV_SPARSE_SILENT)) &&
+           (!usage->flag_bars || cv_link_keeps_barriers(view->options) ||
+            cv_d_add_value(view, CV_H_NUM_BARRIERS, cv_trait(&usage->own, CV_H_NUM_BARRIERS)));
+}
+
 /* Records of one function: forwards into the list, then turned round. */
 static cuvet_status describe_function(info_describer *describer, cv_id fn)
 {
@@ -230,11 +238,8 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
     turn_round(view, out.first);
     if (ok && kernel)
         ok = cv_d_missing(describer, fn, &facts);
-    else if (ok && cv_l_fn_usage(view, function->id)->flag_bars && !cv_link_keeps_barriers(view->options))
-        ok = cv_d_add_value(view, CV_H_NUM_BARRIERS,
-                            cv_trait(&cv_l_fn_usage(view, function->id)->own, CV_H_NUM_BARRIERS));
-    if (ok && !kernel && cv_l_fn_usage(view, function->id)->marked)
-        ok = cv_d_add_value(view, CV_H_SPARSE_MMA_MASK, CV_SPARSE_SILENT);
+    else if (ok)
+        ok = say_what_it_does_not(view, cv_l_fn_usage(view, function->id));
     ok = ok && copy_records(describer, fn, kernel ? &facts : NULL, true);
     if (ok && cv_l_has(view, CV_GEN_BINDLESS_RECORDS) && cv_l_fn_memory(view, function->id)->slots)
         ok = add_bindless(view, CV_ATTR_BINDLESS_TEXTURE_BANK) &&

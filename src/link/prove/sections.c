@@ -142,8 +142,8 @@ static bool is_of(const cv_prove *prove, uint64_t index, uint32_t first, uint32_
     return out >= first && out < end;
 }
 
-/* Sections of all inputs that lie in these of the result. Afterwards nothing is held of which one thread would
- * hold more. */
+/* Sections of all inputs that lie in these of the result. Afterwards nothing is held of which one thread
+ * would hold more. */
 static cuvet_status check_inputs(cv_prove *prove, uint32_t first, uint32_t end)
 {
     cuvet_status status = CUVET_OK;
