@@ -41,6 +41,9 @@ static inline const cv_section_facts *cv_section_facts_of(cv_role role)
 {
     return &CV_AT(CV_SECTION_FACTS, role);
 }
+/* Type of a section of a role in a relocatable file; 'got' where that is no habit of old tools. 'bank' is of
+ * constants. */
+uint32_t cv_section_type_rel(cv_role role, uint32_t bank, uint32_t got);
 
 typedef struct cv_sec {
     cv_elf_section header;

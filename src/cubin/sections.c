@@ -111,11 +111,21 @@ static bool is_habit(uint32_t got, uint32_t want)
     return got == CV_SHT_PROGBITS ? data : got == CV_SHT_NOBITS && cv_elf_type_exempt(want);
 }
 
+static uint32_t type_of(const cv_section_facts *facts, bool rel, uint32_t bank)
+{
+    return rel ? facts->type_rel + (facts->props & PROP_BANK ? bank : 0) : facts->type_exe;
+}
+
+uint32_t cv_section_type_rel(cv_role role, uint32_t bank, uint32_t got)
+{
+    uint32_t want = type_of(cv_section_facts_of(role), true, bank);
+
+    return is_habit(got, want) ? want : got;
+}
+
 static bool type_fits(const cv_cubin *cubin, const cv_sec *sec, const cv_section_facts *facts, uint32_t *want)
 {
-    *want = cubin->rel ? facts->type_rel : facts->type_exe;
-    if (cubin->rel && (facts->props & PROP_BANK))
-        *want += sec->bank;
+    *want = type_of(facts, cubin->rel, sec->bank);
     if (sec->header.type == *want)
         return true;
     /* Hand-assembled files: as in executables, and shared memory with initial bytes. */

@@ -865,6 +865,31 @@ def inputs_of(name, target):
 
 
 @test
+def types_of_old_tools_become_those_of_today():
+    """Tools of CUDA 11.0 wrote the types of executables into objects: `link -r` of NCCL for CUDA 11 broke an invariant."""
+    files, cases = golden()
+    by_name = {os.path.basename(m.name): m for m in files.getmembers()}
+    old = {r"\.nv\.constant\d\..*": lib_places.PROGBITS, r"\.nv\.shared\..*": lib_places.NOBITS}
+    changed = 0
+    for name, target, options, inputs, output in cases:
+        if options != "-r" or not output.endswith(".cubin") or int(re.search(r"\d+", target)[0]) >= 100:
+            continue
+        now, then = [], []
+        for f in inputs.split():
+            compiled = files.extractfile(by_name[f]).read()
+            elf = edit.Elf(link_mutants.assembled(compiled))
+            now.append(write(bytes(elf)))
+            for i, section_name in enumerate(elf.names if bytes(elf) != compiled else ()):
+                for names, kind in old.items():
+                    if re.fullmatch(names, section_name):
+                        elf.section(i, "type", kind)
+                        changed += 1
+            then.append(write(bytes(elf)))
+        assert linked("-r", *now, arch=target) == linked("-r", *then, arch=target), (name, target)
+    assert changed > 300, changed
+
+
+@test
 def lines_that_are_patched_elsewhere_stay():
     """CV-LINK-031: in a header, and behind the place of the function's address; both were internal errors."""
     for offset in (3, 0x51):

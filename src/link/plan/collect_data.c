@@ -82,14 +82,15 @@ static cuvet_status add_bank0(const cv_view_collect *view, cv_id sec)
 static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_role role, cv_group group,
                          cv_id code, cv_id *out)
 {
-    bool param = role == CV_ROLE_CONSTANT_FN &&
-                 cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank == CV_BANK_PARAMETERS,
+    uint32_t bank = cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank;
+    bool param = role == CV_ROLE_CONSTANT_FN && bank == CV_BANK_PARAMETERS,
          bank0 = param && !view->options->relocatable;
     cv_new_section section = { .name = isec->name,
                                .fn = cv_out_owner(view->out, code),
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
-                               .type = view->options->relocatable ? isec->type
-                                                                  : cv_section_facts_of(role)->type_exe,
+                               .type = view->options->relocatable
+                                           ? cv_section_type_rel(role, bank, isec->type)
+                                           : cv_section_facts_of(role)->type_exe,
                                .flags = param ? isec->written_flags : isec->flags,
                                .align = isec->align,
                                .entsize = isec->entsize,
