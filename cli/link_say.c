@@ -18,6 +18,7 @@ static const link_text TEXTS[] = {
     { "CV-LINK-004", "Prototype doesn't match for '%s' in '%f', first defined %F", false },
     { "CV-LINK-005", "Function '%s' not declared __global__ in all source files: in '%f' otherwise than %F",
       false },
+    { "CV-LINK-135", "Two kernels named '%s': in '%f', first defined %F", false },
     { "CV-LINK-006", "Undefined reference to '%s' in '%f'", false },
     { "CV-LINK-007", "entry function%S with max regcount of %w calls function '%s' with regcount of %g",
       false },

@@ -356,6 +356,11 @@ void cv_cubin_check_tail(cv_ctx *ctx, cv_span image, uint64_t extent, uint64_t a
         cv_report(ctx, CV_R_ELF_TRAILING, tail.off, tail.len, tail.len, allowed);
 }
 
+bool cv_cubin_promises_progress(const cv_cubin *cubin)
+{
+    return cubin->virtual_sm == 0 || cv_gen_has(cv_gen_of(cubin->virtual_sm), CV_GEN_PROGRESS);
+}
+
 bool cv_cubin_next_kernel(const cv_cubin *cubin, uint64_t *pos, cv_span *name, cv_elf_symbol *sym)
 {
     cv_elf_symbol symbol;

@@ -125,6 +125,8 @@ typedef struct cv_cubin {
     uint32_t first[CV_N_ROLES]; /* first section of each role, 0 = none: see cv_cubin_first */
     cv_keys by_off;             /* ranges sorted by offset: scratch of the ledger and of the segments */
 } cv_cubin;
+/* Is it for a machine whose threads all go on by themselves, or not known which? */
+bool cv_cubin_promises_progress(const cv_cubin *cubin);
 
 /* An object of nvcc -ewp: relocatable, with the type of Mercury. */
 static inline bool cv_cubin_is_whole(const cv_cubin *cubin)

@@ -890,6 +890,16 @@ def types_of_old_tools_become_those_of_today():
 
 
 @test
+def kernels_of_one_name_are_refused():
+    """CV-LINK-135, also of kernels that only their own file names; the reference writes both, with the parameters of one."""
+    local, seen = (write(bytes(elf)) for elf in inputs_of("kernels_local", "sm_80"))
+    for options in ((), ("-r",), ("-r", "--compat-r")):
+        refused(["CV-LINK-135", "Two kernels named 'hidden'", "Two kernels named 'other'"], *options, local, local, arch="sm_80")
+    linked("--kernels-used=seen", local, local, seen, arch="sm_80")
+    linked(local, seen, arch="sm_80")
+
+
+@test
 def lines_that_are_patched_elsewhere_stay():
     """CV-LINK-031: in a header, and behind the place of the function's address; both were internal errors."""
     for offset in (3, 0x51):

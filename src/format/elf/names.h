@@ -256,8 +256,8 @@ static inline bool cv_reloc_is_linked(const cv_reloc_facts *facts)
 static inline bool cv_reloc_fits_code(const cv_reloc_facts *facts, uint64_t instruction, bool exe)
 {
     bool old = facts->who == CV_RELOC_OLD || facts->who == CV_RELOC_OLD_LINKER;
-    bool known = facts->bits != 0 || cv_reloc_has(facts, CV_USE_TABLE) ||
-                 (!exe && (cv_reloc_has(facts, CV_USE_DROPS) || old));
+    bool gone = cv_reloc_has(facts, CV_USE_DROPS),
+         known = (facts->bits != 0 && !gone) || cv_reloc_has(facts, CV_USE_TABLE) || (!exe && (gone || old));
 
     return facts->insn && known && old == (instruction == CV_OLD_INSTRUCTION);
 }

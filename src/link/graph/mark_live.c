@@ -237,6 +237,45 @@ static void tell_forgotten(const cv_view_mark_live *view)
             cv_link_say(view, cv_l_fn(view, i)->def, CV_R_LINK_FORGOTTEN, 0, 0);
 }
 
+static bool is_wanted_kernel(const cv_view_mark_live *view, cv_id fn)
+{
+    const cv_lfn *function = cv_l_fn(view, fn);
+
+    return function->kernel && function->def != CV_NONE && cv_l_fn_calls(view, fn)->live;
+}
+
+static bool any_local_kernel(const cv_view_mark_live *view)
+{
+    bool any = false;
+
+    for (cv_id i = 0; i < view->functions->fn.count && !any; i++)
+        any = is_wanted_kernel(view, i) && cv_l_bind(cv_l_isym(view, cv_l_fn(view, i)->def)) == CV_STB_LOCAL;
+    return any;
+}
+
+/* A kernel is launched by its name, whoever else knows that. The reference writes both, and gives one the
+ * parameters of the other. */
+static bool tell_namesakes(const cv_view_mark_live *view)
+{
+    cv_u32s first = { 0 };
+    bool ok = !any_local_kernel(view) || cv_l_fill_none(&view->ctx->mem, &first, view->names->set.list.count);
+
+    for (cv_id i = 0; i < view->functions->fn.count && first.count != 0; i++) {
+        const cv_lfn *function = cv_l_fn(view, i);
+        cv_id *known = cv_u32s_at(&first, function->name);
+
+        if (!is_wanted_kernel(view, i))
+            continue;
+        if (*known == CV_NONE)
+            *known = function->def;
+        else
+            cv_link_say_two(view, function->def, *known, CV_R_LINK_NAMESAKE,
+                            cv_l_isym(view, function->def)->obj, cv_l_isym(view, *known)->obj);
+    }
+    cv_u32s_free(&view->ctx->mem, &first);
+    return ok;
+}
+
 static bool begin_lists(const cv_view_mark_live *view)
 {
     const cv_fn_calls none = {
@@ -278,6 +317,8 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
         if (view->options->relocatable || view->options->keep_dead)
             cv_l_fn_calls(view, i)->live = true;
     }
+    if (status == CUVET_OK && !tell_namesakes(view))
+        status = cv_l_nomem(view);
     cv_walk_below_end(&view->ctx->mem, &walk);
     view->calls->reached = status == CUVET_OK;
     return status;

@@ -100,6 +100,7 @@ struct cv_part_inputs {
     cv_lobjs obj;
     cv_isecs isec;
     cv_isyms isym;
+    bool progress; /* an input is for a machine whose threads go on by themselves, or says of none */
 };
 
 /* Which definition a name stands for. */

@@ -169,6 +169,7 @@ static cuvet_status read_object(const cv_view_read *view, cv_id id)
         read_counts(view, obj);
         status = read_protos(view, obj);
     }
+    view->inputs->progress |= cv_cubin_promises_progress(&obj->cubin);
     return status;
 }
 

@@ -351,6 +351,18 @@ static bool names_too_much(const relocate_job *job, cv_reloc_class class)
     return function || class == CV_CLASS_ADDRESS || class == CV_CLASS_LATER;
 }
 
+/* Where no input counts on it, an instruction that lets others go first becomes one that does nothing. */
+static bool drop(relocate_job *job, cv_reloc_class class)
+{
+    bool zero = cv_reloc_has(job->facts, CV_USE_ZERO);
+
+    if (cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) && names_too_much(job, class))
+        return false;
+    if (cv_reloc_has(job->facts, CV_USE_YIELD) && !job->view->inputs->progress && (zero || job->rela))
+        field(job->fix, job->facts->pos, job->facts->bits, zero ? 0 : job->addend, false);
+    return true;
+}
+
 /* What the table says is done. @return false: refused. */
 static bool decide_one(relocate_job *job)
 {
@@ -381,8 +393,7 @@ static bool decide_one(relocate_job *job)
         return cv_link_field(fix, type, job->known.use, cv_wrap_add(job->known.value, job->addend),
                              job->known.bank, !job->rela);
     case CV_RELOC_CLEAR: field(fix, 0, 64, 0, false); return true;
-    case CV_RELOC_DROP:
-        return !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) || !names_too_much(job, class);
+    case CV_RELOC_DROP: return drop(job, class);
     case CV_RELOC_REFUSE:
     default: return false;
     }
@@ -422,7 +433,8 @@ static bool is_recorded(const relocate_job *job)
     return !job->fix->keep && !job->known.dead &&
            !(job->target->group == CV_G_DEBUG && cv_l_has(job->view, CV_GEN_REMAKES_DEBUG)) &&
            (cv_l_is_shared(job->sym) || cv_l_has(job->view, CV_GEN_RESOLVED_ALL)) &&
-           !cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) && !cv_l_is_undefined_local(job->sym) &&
+           (job->fix->count != 0 || !cv_reloc_has(job->facts, CV_USE_DROPS)) &&
+           !cv_reloc_has(job->facts, CV_USE_CLEARS) && !cv_l_is_undefined_local(job->sym) &&
            (job->fix->given_up || !names_nothing(job));
 }
 

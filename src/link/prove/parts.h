@@ -138,6 +138,7 @@ typedef struct cv_prove {
     bool indirect;       /* functions are called by address: a kernel may reach more than is known */
     bool array_part;     /* code holds a part of the place of an array, which has room and no known place */
     bool commons;        /* some input has common variables */
+    bool progress;       /* some input is for a machine whose threads all go on by themselves */
     bool strange_frames; /* nothing is said of call frames … */
     bool strange_lines;  /* … and of lines */
     cv_keys unit; /* of lines that are made anew: section of an input << 40 | place, place in the result */

@@ -79,6 +79,8 @@ static cuvet_status run(cv_prove *prove)
 {
     cuvet_status status = CUVET_OK;
 
+    for (uint64_t i = 0; i < prove->facts->in.count; i++)
+        prove->progress |= cv_cubin_promises_progress(cv_prove_inputs_get(&prove->facts->in, i)->cubin);
     if (!cv_slices_index_of(&prove->ctx->mem, prove->facts->file, prove->file))
         return cv_nomem(prove->ctx, 0);
     status = check_header(prove);

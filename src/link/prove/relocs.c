@@ -391,6 +391,22 @@ static cuvet_status meet_resolved(cv_prove *prove, const cv_prove_reloc *reloc)
                                            reloc->elf.type, &told);
 }
 
+/* The instruction is what the addends say, or as it was where an input counts on it. */
+static cuvet_status check_yield(cv_prove *prove, const cv_prove_reloc *reloc)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(reloc->elf.type);
+    bool zero = cv_reloc_has(facts, CV_USE_ZERO);
+    uint64_t want = zero ? 0 : (uint64_t)reloc->elf.addend,
+             field = bits_at(bytes_now(prove, reloc), facts->pos, facts->bits);
+
+    if (prove->progress || (!zero && !reloc->rela))
+        return CUVET_OK; /* in no field: none of it changed */
+    if (field != want)
+        return cv_prove_fail_section(prove, CV_R_LINK_PROVE_APPLIED, prove->here.index, reloc->elf.off, field,
+                                     want);
+    return add_field(prove, reloc) ? meet_resolved(prove, reloc) : cv_nomem(prove->ctx, 0);
+}
+
 /* It is in the result, or it was applied, or it left no trace. */
 static cuvet_status check_reloc(cv_prove *prove, cv_prove_table *kept_table, const cv_prove_reloc *reloc)
 {
@@ -400,6 +416,8 @@ static cuvet_status check_reloc(cv_prove *prove, cv_prove_table *kept_table, con
     cuvet_status status = CUVET_OK;
 
     prove->here.fits = false;
+    if (cv_reloc_has(facts, CV_USE_YIELD))
+        return check_yield(prove, reloc);
     if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
         return CUVET_OK; /* gone without a trace, whatever it names */
     if (is_always_applied(prove, reloc)) {
