@@ -40,7 +40,7 @@ $(TRAP_OBJ): src/base/trap.c $(FLAGS_STAMP)
 # $(1) binary name, $(2) source directory, $(3) libraries, $(4) an object that stands in for one of them
 define test_rule
 $(BUILD)/tests/$(1).c: $(filter %.c,$(foreach f,$(call find_c,$(2)),$(if $(filter test_%,$(notdir $(f))),$(f)))) \
-                       tools/gen_runner.sh
+                       $(patsubst %/,%,$(sort $(dir $(call find_c,$(2))))) tools/gen_runner.sh
 	@mkdir -p $$(@D)
 	$$(Q)sh tools/gen_runner.sh $(2) $$(filter tests/%.c,$$^) > $$@
 $(BUILD)/tests/$(1): $(BUILD)/tests/$(1).c $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,$(2)) $(TEST_SUPPORT)) $(4) $(3)

@@ -68,5 +68,10 @@ EDITS = [
     ("lanes-fields", "src/link/plan/scan_relocs.c", "cv_l_fixed(job->view, id)->first_field = first;", "", "unit_api: linker lanes"),
     ("lanes-of-two-tables", "src/link/write/write.c", "[[cv_l_osec(view, i)->target >= first]] &&", "i >= first", "unit_api: linker lanes"),
     ("lanes-zeros", "src/link/write/write.c", "if ([[first > 1]])", "false", "unit_api: linker lanes"),
+    ("yield-stays", "src/link/plan/decide_reloc.c", "[[!job->view->inputs->progress]] && (zero || job->rela)", "false", "unit_api: linker"),
+    ("yield-goes", "src/link/in/read.c", "view->inputs->progress |= [[cv_cubin_promises_progress(&obj->cubin)]]", "false", "unit_api: linker"),
+    ("namesakes", "src/link/graph/mark_live.c", "if ([[*known == CV_NONE]])", "true", "tests/cli/test_link.py"),
+    ("types-of-old-tools", "src/link/plan/collect_data.c", "[[cv_section_type_rel(role, bank, isec->type)]]", "isec->type", "tests/cli/test_link.py"),
+    ("barriers-first", "src/link/plan/info_inherited.c", "[[!(facts->told & CV_H_BIT(CV_H_NUM_BARRIERS))]] && flags_alone(describer, facts)", "false", "unit_api: linker"),
     ("array-of-its-own-size", "src/link/plan/collect.c", "[[cv_l_is_array(view, sym)]] && cv_l_entry", "cv_l_is_shared(sym) && sym->sec == CV_NONE && sym->size == 0", "unit_api: linker"),
 ]
