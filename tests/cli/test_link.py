@@ -19,6 +19,7 @@ import link_mutants  # noqa: E402
 import link_objects  # noqa: E402
 
 FRAME_SIZE, MAX_STACK_SIZE = 0x11, 0x23
+YIELD = 68  # R_CUDA_YIELD_OPCODE9_0, of no symbol
 A, B = sample("two_a.sm_75.rdc.cubin"), sample("two_b.sm_75.rdc.cubin")
 HOST_A, HOST_B = sample("host-two_a.o"), sample("host-two_b.o")
 
@@ -897,6 +898,40 @@ def kernels_of_one_name_are_refused():
         refused(["CV-LINK-135", "Two kernels named 'hidden'", "Two kernels named 'other'"], *options, local, local, arch="sm_80")
     linked("--kernels-used=seen", local, local, seen, arch="sm_80")
     linked(local, seen, arch="sm_80")
+
+
+@test
+def an_operation_fits_its_field():
+    """What replaces a YIELD has nine bits; where it stays nobody asks."""
+    for addend in (0x200, 0x8118, 1 << 39):
+        for case, rules in (("yield_none", ["CV-LINK-025"]), ("yield_stays", None)):
+            first, second = inputs_of(case, "sm_80")
+            rows = len(second.section_bytes(".rela.text.get")) // 24
+            at = next(i for i in range(rows) if second.rget(".rela.text.get", i, "type") == YIELD)
+            second.reloc(".rela.text.get", at, "addend", addend)
+            for options in ((), ("-r",), ("--preserve-relocs",)):
+                objects = (*options, write(bytes(first)), write(bytes(second)))
+                refused(rules, *objects, arch="sm_80") if rules else linked(*objects, arch="sm_80")
+
+
+@test
+def a_yield_of_whatever_it_names_is_judged():
+    """Relocations of code, the first and the last of each table, become types that name nothing: linked, or refused by a rule."""
+    ends = {CLEAN: 0, FINDINGS: 0}
+    for case, target in (("shared_static", "sm_80"), ("shared_static", "sm_100"), ("yield_none", "sm_75"), ("global_layout", "sm_90"), ("const_multi", "sm_80"),
+                         ("texture_low", "sm_80"), ("kernels_local", "sm_90"), ("func_ptr", "sm_90")):
+        whole = inputs_of(case, target)
+        for which, elf in enumerate(whole):
+            for table in [n for n in elf.names if re.match(r"\.rela?\.text", n)]:
+                for index in {0, len(elf.section_bytes(table)) // elf.sget(table, "entsize") - 1}:
+                    for kind in (YIELD, YIELD + 1):
+                        damaged = edit.Elf(bytes(elf))
+                        damaged.reloc(table, index, "type", kind)
+                        objects = [write(bytes(damaged if i == which else o)) for i, o in enumerate(whole)]
+                        r = link(*objects, "-o", os.path.join(scratch(), "out.cubin"), arch=target)
+                        assert r.rc in ends, (case, target, table, index, kind, r.rc, r.err)
+                        ends[r.rc] += 1
+    assert min(ends.values()) >= 10, ends
 
 
 @test

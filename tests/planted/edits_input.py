@@ -68,7 +68,7 @@ EDITS = [
     ("lanes-fields", "src/link/plan/scan_relocs.c", "cv_l_fixed(job->view, id)->first_field = first;", "", "unit_api: linker lanes"),
     ("lanes-of-two-tables", "src/link/write/write.c", "[[cv_l_osec(view, i)->target >= first]] &&", "i >= first", "unit_api: linker lanes"),
     ("lanes-zeros", "src/link/write/write.c", "if ([[first > 1]])", "false", "unit_api: linker lanes"),
-    ("yield-stays", "src/link/plan/decide_reloc.c", "[[!job->view->inputs->progress]] && (zero || job->rela)", "false", "unit_api: linker"),
+    ("yield-stays", "src/link/plan/decide_reloc.c", "[[job->view->inputs->progress]] || !(zero || job->rela)", "true", "unit_api: linker"),
     ("yield-goes", "src/link/in/read.c", "view->inputs->progress |= [[cv_cubin_promises_progress(&obj->cubin)]]", "false", "unit_api: linker"),
     ("namesakes", "src/link/graph/mark_live.c", "if ([[*known == CV_NONE]])", "true", "tests/cli/test_link.py"),
     ("types-of-old-tools", "src/link/plan/collect_data.c", "[[cv_section_type_rel(role, bank, isec->type)]]", "isec->type", "tests/cli/test_link.py"),

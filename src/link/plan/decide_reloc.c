@@ -348,18 +348,21 @@ static bool names_too_much(const relocate_job *job, cv_reloc_class class)
         return false;
     if (cv_reloc_has(job->facts, CV_USE_CLEARS))
         return !function;
-    return function || class == CV_CLASS_ADDRESS || class == CV_CLASS_LATER;
+    return function || class == CV_CLASS_ADDRESS || class == CV_CLASS_LATER || cv_l_is_shared(job->sym);
 }
 
 /* Where no input counts on it, an instruction that lets others go first becomes one that does nothing. */
 static bool drop(relocate_job *job, cv_reloc_class class)
 {
     bool zero = cv_reloc_has(job->facts, CV_USE_ZERO);
+    uint64_t value = zero ? 0 : job->addend;
 
     if (cv_reloc_has(job->facts, CV_USE_DROPS | CV_USE_CLEARS) && names_too_much(job, class))
         return false;
-    if (cv_reloc_has(job->facts, CV_USE_YIELD) && !job->view->inputs->progress && (zero || job->rela))
-        field(job->fix, job->facts->pos, job->facts->bits, zero ? 0 : job->addend, false);
+    if (!cv_reloc_has(job->facts, CV_USE_DROPS) || job->view->inputs->progress || !(zero || job->rela))
+        return true;
+    field(job->fix, job->facts->pos, job->facts->bits, value, false);
+    CV_ARRAY_AT(job->fix->field, job->fix->count - 1)->cut = value > ones(job->facts->bits); /* no number */
     return true;
 }
 

@@ -350,7 +350,7 @@ static cuvet_status check_applied(cv_prove *prove, const cv_prove_reloc *reloc)
         return status;
     if (cv_reloc_has(facts, CV_USE_CLEARS))
         return check_cleared(prove, reloc);
-    if (cv_reloc_has(facts, CV_USE_DROPS | CV_USE_TABLE))
+    if (cv_reloc_has(facts, CV_USE_TABLE))
         return CUVET_OK;
     if (prove->here.debug || is_debug(cv_cubin_sec(prove->in, symbol->sec)))
         return check_debug(prove, reloc);
@@ -416,10 +416,8 @@ static cuvet_status check_reloc(cv_prove *prove, cv_prove_table *kept_table, con
     cuvet_status status = CUVET_OK;
 
     prove->here.fits = false;
-    if (cv_reloc_has(facts, CV_USE_YIELD))
+    if (cv_reloc_has(facts, CV_USE_DROPS))
         return check_yield(prove, reloc);
-    if (!partial && cv_reloc_has(facts, CV_USE_DROPS))
-        return CUVET_OK; /* gone without a trace, whatever it names */
     if (is_always_applied(prove, reloc)) {
         status = check_shared(prove, reloc);
     } else {
