@@ -93,11 +93,17 @@ typedef struct resolve_group {
     bool odd, twice; /* reserved, or not all of one type; more than one in an object */
 } resolve_group;
 
+static uint32_t made_for(const cv_link *link, const cv_isym *sym)
+{
+    return cv_l_obj(link, sym->obj)->cubin.virtual_sm;
+}
+
 /* All symbols with the name of symbol 'first'. */
 static resolve_group gather(const cv_link *link, cv_id first)
 {
     const cv_isym *function = cv_l_isym(link, first);
     cv_span name = cv_l_text(link, function->name);
+    cv_id first_weak = CV_NONE;
     resolve_group group = { .best = CV_NONE,
                             .odd = cv_span_starts(name, "__U") || cv_span_starts(name, ".nv.res") };
 
@@ -113,8 +119,11 @@ static resolve_group gather(const cv_link *link, cv_id first)
         group.odd = group.odd || cv_l_type(sym) != cv_l_type(function);
         if (!isym || strength(sym) > strength(isym) ||
             (strength(sym) == 2 && strength(isym) == 2 && cv_l_type(isym) == CV_STT_FUNC &&
-             sym->regs < isym->regs))
+             (sym->regs < isym->regs || (sym->regs == isym->regs &&
+                                         made_for(link, sym) > made_for(link, cv_l_isym(link, first_weak))))))
             group.best = i;
+        if (first_weak == CV_NONE && strength(sym) == 2)
+            first_weak = i;
     }
     if (group.best != CV_NONE && strength(cv_l_isym(link, group.best)) == 0)
         group.best = CV_NONE;

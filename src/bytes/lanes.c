@@ -108,8 +108,7 @@ bool cv_lanes_open(cv_lanes *lanes, cv_ctx *ctx, const cuvet_executor *executor,
     uint64_t room;
 
     *lanes = (cv_lanes){ .ctx = ctx, .executor = executor, .count = count };
-    if (pthread_mutex_init(&lanes->lock, NULL) != 0)
-        return false;
+    lanes->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     lanes->lane = cv_mem_get_raw(&ctx->mem, count * sizeof(cv_lane));
     if (!lanes->lane) {
         ctx->mem.limited = false; /* nobody else would have asked for it */
@@ -148,7 +147,7 @@ static bool is_silent(const cv_lanes *lanes)
     for (uint32_t index = 0; index < lanes->count && good; index++) {
         const cv_ctx *ctx = &cv_lanes_at(lanes, index)->ctx;
 
-        good = ctx->n_errors == 0 && ctx->n_warnings == 0 && ctx->n_notes == 0 && !ctx->work_out;
+        good = ctx->n_errors + ctx->n_warnings + ctx->n_notes == 0 && !ctx->work_out;
     }
     return good;
 }
@@ -166,7 +165,7 @@ static bool join(cv_lanes *lanes)
         live += lane->ctx.mem.live;
     }
     if (work > cv_ctx_work(ctx) || live > ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live) ||
-        (work != 0 && !cv_work(ctx, work, 0)))
+        CV_NEVER(work != 0 && !cv_work(ctx, work, 0)))
         return false;
     ctx->mem.live += live;
     ctx->mem.peak = cv_max(ctx->mem.peak, ctx->mem.live);

