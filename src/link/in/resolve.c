@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stage resolve: for every global name, do its declarations agree, and which definition wins? Strong before
- * weak before common; of weak functions the one with the fewest registers; with as many, the last one for a newer
- * virtual architecture than the first definition is for, else the first. */
+ * weak before common; of weak functions the one with the fewest registers; with as many, the last one for a
+ * newer virtual architecture than the first definition is for, else the first. */
 #include "link/in/link.h"
 #include "target/provided.h"
 
