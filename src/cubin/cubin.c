@@ -361,6 +361,14 @@ bool cv_cubin_promises_progress(const cv_cubin *cubin)
     return cubin->virtual_sm == 0 || cv_gen_has(cv_gen_of(cubin->virtual_sm), CV_GEN_PROGRESS);
 }
 
+bool cv_cubin_may_forget(const cv_cubin *cubin, bool code)
+{
+    uint8_t tool = cubin->producer.tool;
+
+    return tool != CV_TOOL_PTXAS && tool != CV_TOOL_NVASM && tool != CV_TOOL_HAND &&
+           (!code || cv_gen_has(cubin->gen, CV_GEN_OLD_GRAPHS));
+}
+
 bool cv_cubin_next_kernel(const cv_cubin *cubin, uint64_t *pos, cv_span *name, cv_elf_symbol *sym)
 {
     cv_elf_symbol symbol;

@@ -128,6 +128,11 @@ typedef struct cv_cubin {
 /* Is it for a machine whose threads all go on by themselves, or not known which? */
 bool cv_cubin_promises_progress(const cv_cubin *cubin);
 
+/* May the call graph lack a function whose address code, or data, has? nvlink drops the record where several
+ * units define the function and one whose definition does not stay has the address; of code it does so where
+ * graphs of before CUDA 12 may be. No assembler does. */
+bool cv_cubin_may_forget(const cv_cubin *cubin, bool code);
+
 /* An object of nvcc -ewp: relocatable, with the type of Mercury. */
 static inline bool cv_cubin_is_whole(const cv_cubin *cubin)
 {

@@ -142,14 +142,10 @@ static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, 
            (batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF);
 }
 
-/* nvlink drops the record of a function that several units define, where data of a unit whose definition does
- * not stay has its address. No assembler does. */
+/* One unit alone defines what is local. */
 static bool may_be_forgotten(const reloc_batch *batch, uint8_t info)
 {
-    uint8_t tool = batch->cubin->producer.tool;
-
-    return !batch->insn && info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && tool != CV_TOOL_PTXAS &&
-           tool != CV_TOOL_NVASM && tool != CV_TOOL_HAND;
+    return info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && cv_cubin_may_forget(batch->cubin, batch->insn);
 }
 
 /* The call graph knows who is named. */

@@ -223,7 +223,7 @@ void cv_link_end(cv_link *link)
     cv_u32s_free(mem, &link->functions->of);
     cv_u32s_free(mem, &link->functions->by_name);
     cv_codes_free(mem, &link->functions->code);
-    cv_u8s_free(mem, &link->uses->by_data);
+    cv_u8s_free(mem, &link->uses->addressed);
     cv_fn_calls_list_free(mem, &link->calls->fn);
     cv_edges_free(mem, &link->calls->edge);
     cv_u32s_free(mem, &link->calls->protos);

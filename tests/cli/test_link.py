@@ -153,6 +153,32 @@ def a_record_that_nvlink_forgets():
 
 
 @test
+def a_record_that_nvlink_forgets_of_old_objects():
+    """The same of code, on machines that tools before CUDA 12 made code for: nothing else has the address, and the function stays."""
+    d, out = scratch(), os.path.join(scratch(), "out.cubin")
+    whole = os.path.join(d, "whole.cubin")
+    equal(link("-r", sample("indirect.sm_75.rdc.cubin"), "-o", whole, arch="sm_75").rc, CLEAN, "an -r of it")
+    image = edit.Elf(open(whole, "rb").read())
+    one, two = map(image.symbol_index, ("_Z7add_onei", "_Z7add_twoi"))
+    for at, data in ((0x10, 0), (0x18, 1)):
+        image.word(".nv.callgraph", at, two).reloc(".rel.nv.global.init", data, "sym", two)
+    for entry in (0, 1):
+        image.reloc(".rela.text._Z8indirectPi", entry, "sym", one).reloc(".rela.text._Z8indirectPi", entry, "addend", 0)
+    forgets = write(bytes(image.data), "forgets.cubin", d)
+    r = cuvet("scan", "--format=ndjson", forgets)
+    equal((r.rc, r.out.count("CV-ELF-194"), r.out.count("CV-ELF-133")), (CLEAN, 2, 0), r.out)
+    r = link(forgets, "-o", out, arch="sm_75")
+    equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, 1), r.err)
+    assert "_Z7add_onei" in r.err, r.err
+    assert ".text._Z7add_onei" in cuvet("dump", "--sections", out).out, "its code is gone"
+    # a kernel is not called
+    for entry in (0, 1):
+        image.reloc(".rela.text._Z8indirectPi", entry, "sym", image.symbol_index("_Z8indirectPi"))
+    r = link(write(bytes(image.data), "own.cubin", d), "-o", out, arch="sm_75")
+    equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, 0), r.err)
+
+
+@test
 def every_carrier_gives_the_same_code():
     """Objects, one merged object, and an archive hold what the two objects hold."""
     want = linked(HOST_A, HOST_B)

@@ -8,8 +8,12 @@ note) and nvlink's result is clean, finally, with -r (--compat-r on our side) an
               sm_90: which one wins, and what of the others stays
   pointed     a function, weak in each of two files or defined in one, that either calls, points to from a variable or a constant, takes the address of,
               or that is called through a pointer; what nvlink loses of a pointer is counted, and docs/link.md says so
+  newer       random programs of two to five files, each for another virtual architecture, that define weak kernels and functions with as many registers
+  old         a share of `pointed` from objects of an old compiler, which say less: as above, and nvlink's result with -r linked again. Only where
+              CV_OLD_PTXAS names one of before 12.0
   reached     random programs of two to four files with functions, calls, barriers and functions of the driver: what kernels say that they need
 
+  CV_OLD_PTXAS=FILE   for `old`; it is in the wheel nvidia-cuda-nvcc-cu11 of the package index
   CV_SEEDS=1-400   of `reached`, finally alone (default: 1-20, with CV_FULL=1 1-400)
   CV_SHARE=20      each which program of the others (with CV_FULL=1 every one)
   CV_JOBS=2
@@ -31,7 +35,10 @@ import link_random as lr  # noqa: E402
 FULL = bool(os.environ.get("CV_FULL"))
 SHARE = int(os.environ.get("CV_SHARE", "1" if FULL else "20"))
 SEEDS = os.environ.get("CV_SEEDS", "1-400" if FULL else "1-20")
+OLD_PTXAS = os.environ.get("CV_OLD_PTXAS")
+SHARE_OF_OLD = 5
 WAYS = ((), ("-r",), ("--preserve-relocs",))
+AGAIN = ("again",)
 HEAD = ".version 7.0\n.target sm_75\n.address_size 64\n"
 SMALL = "{ .reg .b64 %d<3>; ld.param.u64 %d1, [a]; st.global.u64 [%d1], %d1; ret; }\n"
 
@@ -115,6 +122,44 @@ def pointed():
             yield from (("90", way, tuple(text[i, k, does] for i, (k, does) in enumerate(zip(kinds, pair)))) for way in WAYS)
 
 
+# --- newer -------------------------------------------------------------------------------------------------
+
+TARGETS = ("50", "52", "60", "61", "70", "72", "75", "80")
+NAMES = ("f", "g", "h")
+
+
+def of_target(rnd, target, i):
+    """Some of the functions, each with a constant of its own: which one stays is seen in the code. All have as many registers."""
+    text, used = HEAD.replace("sm_75", "sm_" + target), [n for n in NAMES if rnd.random() < .8] or ["f"]
+    for n in used:
+        text += (".weak .func (.param .b32 r) %s(.param .b32 a) { .reg .b32 %%r<3>; ld.param.b32 %%r1, [a]; add.u32 %%r2, %%r1, %d; st.param.b32 [r], %%r2; ret; }\n" %
+                 (n, rnd.randrange(2, 1 << 16)))
+    for q, name in enumerate(("same", "mine%d" % i)):
+        asked = [n for n in used if rnd.random() < .7]
+        text += ".weak .entry %s(.param .u64 p) { .reg .b32 %%r<5>; .reg .b64 %%d<5>; ld.param.u64 %%d1, [p]; ld.global.u32 %%r1, [%%d1];\n" % name
+        text += "".join("{ .param .b32 q; .param .b32 s; st.param.b32 [q], %%r1; call (s), %s, (q); ld.param.b32 %%r1, [s]; }\n" % n for n in asked if q)
+        text += "add.u32 %%r1, %%r1, %d; st.global.u32 [%%d1], %%r1; ret; }\n" % rnd.randrange(2, 1 << 16)
+    return text
+
+
+def newer():
+    for seed in range(480):
+        rnd = random.Random(seed)
+        targets = [rnd.choice(TARGETS) for _ in range(rnd.randint(2, 5))]
+        files = tuple(("newer.%d.%d" % (seed, i), of_target(rnd, t, i)) for i, t in enumerate(targets))
+        yield from (("80", way, files) for way in WAYS)
+
+
+# --- old ---------------------------------------------------------------------------------------------------
+
+def old():
+    for arch, way, files in list(pointed())[::SHARE_OF_OLD] if OLD_PTXAS else ():
+        named = tuple(("old." + name, text) for name, text in files)
+        yield "80", way, named
+        if not way:
+            yield "80", AGAIN, named
+
+
 MADE_ANEW = (b".symtab", b".strtab", b".shstrtab", b".nv.callgraph", b".nv.prototype", lr.TOOL_NOTE)
 POINTERS = (b".rel.nv.global", b".rela.nv.global", b".rel.nv.constant", b".rela.nv.constant")
 
@@ -156,13 +201,13 @@ def rest(data):
 
 def loss(theirs, ours):
     """loses: the reference's result has one of the pointers, or of the records that say that the address is taken, less than ours, and is like it in all else.
-    drops: with its last pointer the function has gone as well."""
-    if not told(theirs) < told(ours):
-        return None
+    drops: with its last pointer the function has gone as well, and what names it in code."""
+    less, same = told(theirs) < told(ours), told(theirs) == told(ours)
     (bodies, symbols), (our_bodies, our_symbols) = rest(lc.read(theirs)), rest(lc.read(ours))
-    if (bodies, symbols) == (our_bodies, our_symbols):
+    if less and (bodies, symbols) == (our_bodies, our_symbols):
         return "loses"
-    return "drops" if [row for row in our_symbols if row[0] != b"f"] == symbols and our_bodies.keys() - bodies.keys() <= {b".text.f", b".nv.info.f"} else None
+    gone = {b".text.f", b".nv.info.f"} | {section + kernel for section in (b".rel.text.k", b".rela.text.k") for kernel in (b"0", b"1")}
+    return "drops" if (less or same) and [row for row in our_symbols if row[0] != b"f"] == symbols and our_bodies.keys() - bodies.keys() <= gone else None
 
 
 # --- reached -----------------------------------------------------------------------------------------------
@@ -218,7 +263,12 @@ def reached():
 
 @lc.in_folder
 def one(d, arch, way, files):
-    inputs = [lc.compiled(text, arch, name) for name, text in files]
+    inputs = [lc.compiled(text, arch, name, OLD_PTXAS if name.startswith("old.") else "ptxas") for name, text in files]
+    if way == AGAIN:
+        part, way = os.path.join(d, "part.cubin"), ()
+        if lr.tool("nvlink", "-arch=sm_" + arch, "-r", *inputs, "-o", part).returncode:
+            return "fails"
+        inputs = [part]
     theirs, ours = lc.link_both(arch, way, inputs, d, ["--compat-r"] if "-r" in way else [])
     if theirs[0] and "reference to deleted symbol" in theirs[1]:
         return "fails"  # it does not get through itself
@@ -232,7 +282,7 @@ def one(d, arch, way, files):
     try:
         lr.strict(lc.read(theirs[2]), lc.read(ours[2]))
     except lr.Different:
-        found = loss(theirs[2], ours[2]) if files[0][0].startswith("pointed") else None
+        found = loss(theirs[2], ours[2]) if "pointed" in files[0][0] else None
         if not found:
             raise
         return found
@@ -246,7 +296,7 @@ def main():
         return 77
     good = bad = 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
-        for jobs in (launched, replaced, pointed, reached):
+        for jobs in (launched, replaced, pointed, newer, old, reached):
             args = list(jobs())[::{reached: 1, pointed: 7 * SHARE}.get(jobs, SHARE)]  # what is pointed to has very many
             found = list(pool.map(lambda a: one(*a), args))
             count = {w: found.count(w) for w in ("equal", "refused", "fails", "loses", "drops")}

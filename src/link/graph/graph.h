@@ -75,7 +75,7 @@ struct cv_part_functions {
 
 /* What relocations refer to. */
 struct cv_part_uses {
-    cv_u8s by_data; /* by function: data has its address */
+    cv_u8s addressed; /* by function: data has its address, or code that may lack its record */
 };
 
 /* Who calls whom. */

@@ -228,11 +228,11 @@ static cuvet_status mark_unreferred(const cv_view_mark_live *view)
 }
 
 /* A linker before this one forgot that somebody takes the address: nothing says that a kernel which calls
- * through the data needs what the function needs. */
+ * through the pointer needs what the function needs. */
 static void tell_forgotten(const cv_view_mark_live *view)
 {
     for (cv_id i = 0; i < view->functions->fn.count; i++)
-        if (*cv_u8s_get(&view->uses->by_data, i) && cv_l_fn(view, i)->has_def &&
+        if (*cv_u8s_get(&view->uses->addressed, i) && cv_l_fn(view, i)->has_def &&
             !cv_fn_is_taken(cv_l_fn_calls(view, i)))
             cv_link_say(view, cv_l_fn(view, i)->def, CV_R_LINK_FORGOTTEN, 0, 0);
 }
@@ -311,7 +311,7 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
             keep_undefined(view, cv_edges_at(&view->calls->edge, edge)->to);
     for (cv_id i = 0; i < view->functions->fn.count && status == CUVET_OK; i++) {
         /* graphs of tools before 12.0 do not say who takes an address, only that somebody does */
-        if (*cv_u8s_get(&view->uses->by_data, i) || cv_fn_is_taken(cv_l_fn_calls(view, i)))
+        if (*cv_u8s_get(&view->uses->addressed, i) || cv_fn_is_taken(cv_l_fn_calls(view, i)))
             keep_undefined(view, i);
         /* as the reference linker, which removes nothing that somebody may want to look at */
         if (view->options->relocatable || view->options->keep_dead)

@@ -410,7 +410,7 @@ static bool begin_lists(const cv_view_collect *view)
     cv_part_out *out = view->out;
 
     if (!cv_l_fill_none(mem, &out->became_sym, view->inputs->isym.count) ||
-        !cv_u8s_fill(mem, &view->uses->by_data, view->functions->fn.count) ||
+        !cv_u8s_fill(mem, &view->uses->addressed, view->functions->fn.count) ||
         !cv_fn_outs_room(mem, &out->fn, view->functions->fn.count) ||
         !cv_becames_room(mem, &out->became, view->inputs->isec.count) || !cv_l_name_room(view) ||
         !cv_name_uses_room(mem, &out->sh_names, out->by_name.cap) ||

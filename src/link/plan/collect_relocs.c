@@ -12,6 +12,8 @@ typedef struct scan_table {
     uint64_t base; /* of what is patched, in the output */
     bool rela;
     bool data;     /* it patches data of the program */
+    bool forgets;  /* … or code of an input whose call graph may lack who takes an address */
+    cv_id owner;   /* of code: its function, or none */
     cv_keys twice; /* variables there of which an input before this one has one, by their place */
 } scan_table;
 
@@ -124,6 +126,20 @@ static bool is_in_twice(const cv_view_collect *view, const scan_table *table, ui
     return off - last->key < cv_l_isym(view, (cv_id)last->index)->size;
 }
 
+/* The function whose address it takes, or none. A function has places behind its begin to return to. */
+static cv_id addressed(const cv_view_collect *view, const scan_table *table, const cv_irel *rel)
+{
+    const cv_reloc_facts *facts = cv_reloc_of(rel->type);
+    cv_id fn;
+    bool place;
+
+    if (!table->data && (!table->forgets || cv_reloc_has(facts, CV_USE_CALL) || facts->bytes == 0))
+        return CV_NONE;
+    fn = cv_l_fn_of(view, rel->sym);
+    place = fn == table->owner && (!table->rela || rel->addend != 0);
+    return fn != CV_NONE && !cv_l_fn(view, fn)->kernel && !place ? fn : CV_NONE;
+}
+
 static cuvet_status add(const cv_view_collect *view, const scan_table *table, uint64_t index)
 {
     cv_elf_reloc reloc = entry(table, index);
@@ -134,9 +150,9 @@ static cuvet_status add(const cv_view_collect *view, const scan_table *table, ui
         return cv_link_broken(view);
     if (is_orphan(view, table, cv_l_isym(view, rel.sym)) || is_in_twice(view, table, reloc.off))
         return CUVET_OK;
-    fn = table->data ? cv_l_fn_of(view, rel.sym) : CV_NONE;
+    fn = addressed(view, table, &rel);
     if (fn != CV_NONE)
-        *cv_u8s_at(&view->uses->by_data, fn) = !cv_l_fn(view, fn)->kernel;
+        *cv_u8s_at(&view->uses->addressed, fn) = true;
     return cv_l_add_rel(view, &rel) ? CUVET_OK : cv_l_nomem(view);
 }
 
@@ -211,6 +227,8 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
         return CUVET_OK;
     table.base = cv_l_became(view, table.target_id)->base;
     table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
+    table.owner = cv_codes_get(&view->functions->code, table.target_id)->owner;
+    table.forgets = table.owner != CV_NONE && cv_cubin_may_forget(&table.obj->cubin, true);
     st = find_twice(view, &table);
     if (st == CUVET_OK && !cv_l_add_run(view, out, table.target_id))
         st = cv_l_nomem(view);

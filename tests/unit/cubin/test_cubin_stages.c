@@ -338,24 +338,26 @@ START_TEST(relocations)
 }
 END_TEST
 
-/* An address that the graph does not know: a linker may have forgotten it, in data, of a function that
- * others see; whoever assembles forgets none. */
+/* An address that the graph does not know: a linker may have forgotten it, whoever assembles forgets none. */
 START_TEST(forgotten_addresses)
 {
     static const struct {
         uint8_t tool, info;
         bool code, forgotten;
+        uint32_t sm;
     } CASES[] = {
-        { CV_TOOL_NVLINK, GLOBAL_FUNC, false, true }, { CV_TOOL_PTXAS, GLOBAL_FUNC, false, false },
-        { CV_TOOL_NVASM, GLOBAL_FUNC, false, false }, { CV_TOOL_HAND, GLOBAL_FUNC, false, false },
-        { CV_TOOL_NVLINK, LOCAL_FUNC, false, false }, { CV_TOOL_NVLINK, GLOBAL_FUNC, true, false },
+        { CV_TOOL_NVLINK, GLOBAL_FUNC, false, true, 90 }, { CV_TOOL_PTXAS, GLOBAL_FUNC, false, false, 90 },
+        { CV_TOOL_NVASM, GLOBAL_FUNC, false, false, 90 }, { CV_TOOL_HAND, GLOBAL_FUNC, false, false, 90 },
+        { CV_TOOL_NVLINK, LOCAL_FUNC, false, false, 90 }, { CV_TOOL_NVLINK, GLOBAL_FUNC, true, false, 90 },
+        { CV_TOOL_NVLINK, GLOBAL_FUNC, true, true, 75 },  { CV_TOOL_PTXAS, GLOBAL_FUNC, true, false, 75 },
+        { CV_TOOL_HAND, GLOBAL_FUNC, true, false, 75 },   { CV_TOOL_NVLINK, LOCAL_FUNC, true, false, 75 },
     };
 
     for (size_t i = 0; i < N(CASES); i++) {
         const cv_elf_reloc reloc = { 0, 1, CASES[i].code ? 56 : 2, 0 };
         uint32_t text, target;
 
-        anew(true, 90);
+        anew(true, CASES[i].sm);
         made.cubin.producer.tool = CASES[i].tool;
         text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.f", NULL, 64);
         target = CASES[i].code ? cubin_made_section(&made, CV_ROLE_TEXT, ".text.k", NULL, 64)

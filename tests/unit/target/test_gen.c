@@ -17,6 +17,7 @@ static const struct {
     { CV_GEN_CONTROL_WORDS, 30, 70 },
     { CV_GEN_REGS_IN_INFO, 0, 90 },
     { CV_GEN_OLD_BANKS, 0, 100 },
+    { CV_GEN_OLD_GRAPHS, 0, 90 },
     { CV_GEN_COMPILED_ACTION, 0, 90 },
     { CV_GEN_LINKED_ACTION, 0, 100 },
     { CV_GEN_RESOLVED_ALL, 0, 100 },
