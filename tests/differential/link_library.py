@@ -9,7 +9,7 @@ sm_100 on the sections' names and the code. NCCL is such a library: one relocata
   CV_WAYS=final,-r    how: final, -r, -g, --preserve-relocs (default: final, with CV_FULL=1 final,-r)
   CV_PTX=1            not its objects but its PTX, compiled as relocatable: each text alone, each two neighbours, and all; all that
                       they define is weak, as templates are, or they could not be linked together
-  CV_PTXAS=FILE       by this compiler (default: ptxas; an old one makes other objects)
+  CV_PTXAS=FILE:FILE  by these compilers in turns (default: ptxas; an old one makes other objects)
   CV_MOST=BYTES       longer texts are left out, and said (default: 700000)
 
 77: skipped, said on the last line. Needs nvlink of CUDA 13.0 on PATH.
@@ -69,6 +69,7 @@ def compiled(path, arch, to):
     """What ptxas makes of the texts that it takes for this machine, each once."""
     subprocess.run([os.environ["CUVET"], "unpack", "-d", to, "--kind", "ptx", path], capture_output=True, check=True, timeout=300)
     made, seen, long = [], set(), 0
+    compilers = os.environ.get("CV_PTXAS", "ptxas").split(":")
     for name in sorted(os.listdir(to)):
         with open(os.path.join(to, name), encoding="latin-1") as f:
             text = f.read()
@@ -80,7 +81,7 @@ def compiled(path, arch, to):
         weak, out = (os.path.join(to, name + end) for end in (".weak", ".cubin"))
         with open(weak, "w", encoding="latin-1") as f:
             f.write(re.sub(r"^\.visible \.func", ".weak .func", text, flags=re.M))
-        p = link_random.tool(os.environ.get("CV_PTXAS", "ptxas"), "-c", "-arch=sm_" + arch, weak, "-o", out)
+        p = link_random.tool(compilers[len(made) % len(compilers)], "-c", "-arch=sm_" + arch, weak, "-o", out)
         if p.returncode == 0:
             made.append(out)
     if long:
@@ -122,7 +123,7 @@ def main():
         try:
             work = [(inputs, way) for inputs in links(path, arch, d) for way in ways
                     if way == "final" or int(re.match(r"\d+", arch)[0]) < 100]  # from there on -r keeps what ours leaves out
-            if not work[0][0]:
+            if not work or not work[0][0]:
                 raise link_random.Different("the library has nothing relocatable for it")
         except (link_random.Different, subprocess.SubprocessError) as e:
             print("DIFFERENT: sm_%s: %s" % (arch, e))

@@ -116,8 +116,10 @@ static bool is_better(const cv_view_resolve *view, const cv_resolution_entry *en
 {
     const cv_isym *best = cv_l_isym(view, entry->weak), *first = cv_l_isym(view, entry->weak_first);
 
-    if (cv_l_type(best) != CV_STT_FUNC || sym->regs != best->regs)
-        return cv_l_type(best) == CV_STT_FUNC && sym->regs < best->regs;
+    if (cv_l_type(best) != CV_STT_FUNC)
+        return false;
+    if (sym->regs != best->regs)
+        return sym->regs < best->regs;
     return cv_l_obj(view, sym->obj)->cubin.virtual_sm > cv_l_obj(view, first->obj)->cubin.virtual_sm;
 }
 

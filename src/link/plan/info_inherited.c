@@ -231,8 +231,6 @@ bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts)
         ok = add_once(describer, fn, CV_H_CRS_STACK_SIZE, facts);
     if (ok && cv_l_fn_usage(describer->view, function->id)->marked)
         ok = add_once(describer, fn, CV_H_SPARSE_MMA_MASK, facts);
-    if (ok)
-        ok = describer->n_kernels == 1 ? add_to_only(describer, fn, facts)
-                                       : add_from_all(describer, fn, facts);
-    return ok && add_names(describer, facts);
+    return ok && (describer->n_kernels == 1 ? add_to_only(describer, fn, facts)
+                                            : add_from_all(describer, fn, facts));
 }
