@@ -123,12 +123,14 @@ static bool is_own(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t
     return reloc->sym == batch->owner && (at != 0 || other & CV_STO_ENTRY);
 }
 
-/* A kernel brings what it needs to whoever launches it: compilers of CUDA 11 say nothing of its address. */
-static bool is_kernel_of_11(const reloc_batch *batch, uint8_t other)
+/* A kernel brings what it needs to whoever launches it: compilers of CUDA 11, 12.0 and 12.1 say nothing of
+ * its address. */
+static bool is_kernel_of_old(const reloc_batch *batch, uint8_t other)
 {
-    const cv_producer *producer = &batch->cubin->producer;
+    uint8_t profile = batch->cubin->producer.profile;
 
-    return (other & CV_STO_ENTRY) != 0 && producer->profile == CV_PROFILE_TOOLKIT_11;
+    return (other & CV_STO_ENTRY) != 0 &&
+           (profile == CV_PROFILE_TOOLKIT_11 || profile == CV_PROFILE_TOOLKIT_120);
 }
 
 /* The call graph knows of a function whose address is taken, of one that takes its own as well.
@@ -136,16 +138,19 @@ static bool is_kernel_of_11(const reloc_batch *batch, uint8_t other)
 static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t at, uint8_t other,
                            uint16_t shndx)
 {
-    return is_own(batch, reloc, at, other) || is_kernel_of_11(batch, other) ||
+    return is_own(batch, reloc, at, other) || is_kernel_of_old(batch, other) ||
            cv_calls_taken(batch->calls, batch->owner, reloc->sym) ||
            cv_calls_taken_alias(batch->ctx, batch->cubin, batch->calls, reloc->sym) ||
            (batch->cubin->exe && !batch->insn && shndx == CV_SHN_UNDEF);
 }
 
 /* One unit alone defines what is local. */
-static bool may_be_forgotten(const reloc_batch *batch, uint8_t info)
+static bool may_be_forgotten(const reloc_batch *batch, uint8_t info, uint8_t other)
 {
-    return info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && cv_cubin_may_forget(batch->cubin, batch->insn);
+    bool kernel = (other & CV_STO_ENTRY) != 0;
+
+    return (kernel || info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC)) &&
+           cv_cubin_may_forget(batch->cubin, batch->insn, kernel);
 }
 
 /* The call graph knows who is named. */
@@ -164,7 +169,7 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
     } else if (facts->bytes != 0 && !is_known_taken(batch, reloc, at, other, shndx)) {
         entry_report(batch, index,
-                     may_be_forgotten(batch, info) ? CV_R_RELOC_ADDRESS_LOST : CV_R_RELOC_ADDRESS, 12,
+                     may_be_forgotten(batch, info, other) ? CV_R_RELOC_ADDRESS_LOST : CV_R_RELOC_ADDRESS, 12,
                      reloc->sym, reloc->type);
     }
 }

@@ -30,7 +30,7 @@ CV_VEC(cv_codes, cv_code);
 typedef struct cv_fn_calls {
     cv_id calls, taken, ind, adr; /* lists of edges, last read first */
     cv_id proto;
-    bool taken_by_loser; /* without a prototype, by an input that lost */
+    bool launched; /* a kernel: without a prototype, by an input that lost or that does not say so */
     bool live;
     bool kept;       /* and what is undefined and called from there */
     bool reachable;  /* from a kernel; what is kept because its address is taken somewhere may be not */
@@ -42,7 +42,7 @@ CV_VEC(cv_fn_calls_list, cv_fn_calls);
 /* Is its address taken, with a prototype or without? */
 static inline bool cv_fn_is_taken(const cv_fn_calls *calls)
 {
-    return calls->taken != CV_NONE || calls->taken_by_loser;
+    return calls->taken != CV_NONE || calls->launched;
 }
 
 /* What a function uses. */

@@ -82,7 +82,7 @@ static cuvet_status take_record(const cv_view_mark_live *view, const graph_recor
     fn = cv_l_fn_of(view, from);
     if (is_launched_by_loser(view, record, from)) {
         if (fn != CV_NONE)
-            cv_l_fn_calls(view, fn)->taken_by_loser = true;
+            cv_l_fn_calls(view, fn)->launched = true;
         return CUVET_OK;
     }
     if (record->call.part == CV_CALL_ADDRESS || record->call.part == CV_CALL_INDIRECT) {
@@ -214,7 +214,8 @@ static cuvet_status mark_unreferred(const cv_view_mark_live *view)
         kernels++;
         status = cv_hosts_refer(view->ctx, view->options->hosts, cv_l_text(view, cv_l_fn(view, i)->name),
                                 &referred);
-        cv_l_fn_calls(view, i)->unreferred = !referred;
+        /* in graphs of tools before 12.2 nobody says which code launches it */
+        cv_l_fn_calls(view, i)->unreferred = !referred && !*cv_u8s_get(&view->uses->addressed, i);
     }
     for (cv_id i = 0; i < view->functions->fn.count; i++)
         for (cv_id edge = cv_l_fn_calls(view, i)->adr; edge != CV_NONE;
@@ -232,9 +233,17 @@ static cuvet_status mark_unreferred(const cv_view_mark_live *view)
 static void tell_forgotten(const cv_view_mark_live *view)
 {
     for (cv_id i = 0; i < view->functions->fn.count; i++)
-        if (*cv_u8s_get(&view->uses->addressed, i) && cv_l_fn(view, i)->has_def &&
-            !cv_fn_is_taken(cv_l_fn_calls(view, i)))
+        if (*cv_u8s_get(&view->uses->addressed, i) && !cv_l_fn(view, i)->kernel &&
+            cv_l_fn(view, i)->has_def && !cv_fn_is_taken(cv_l_fn_calls(view, i)))
             cv_link_say(view, cv_l_fn(view, i)->def, CV_R_LINK_FORGOTTEN, 0, 0);
+}
+
+/* Compilers of CUDA 12.0 and 12.1 say nothing of a kernel that code launches. The reference does then. */
+static void find_launched(const cv_view_mark_live *view)
+{
+    for (cv_id i = 0; i < view->functions->fn.count; i++)
+        cv_l_fn_calls(view, i)->launched |=
+            cv_l_fn(view, i)->kernel && *cv_u8s_get(&view->uses->addressed, i);
 }
 
 static bool is_wanted_kernel(const cv_view_mark_live *view, cv_id fn)
@@ -302,6 +311,7 @@ cuvet_status cv_stage_mark_live(const cv_view_mark_live *view)
         status = mark_unreferred(view);
     if (status != CUVET_OK)
         return status;
+    find_launched(view);
     tell_forgotten(view);
     if (!reach_from_roots(view, &walk))
         status = cv_l_nomem(view);

@@ -109,8 +109,7 @@ struct cv_part_resolution {
     cv_resolution_entries entries; /* by name */
     cv_u32s next;  /* by symbol: the next one with the same name, in the order of the inputs */
     cv_u8s beaten; /* by symbol: an earlier definition is as good, or better */
-    bool reserved;
-    bool unnamed; /* an input has a global symbol without a name */
+    bool unnamed;  /* an input has a global symbol without a name */
 };
 
 /* Short ways to elements: cv_l_isec(view, i) is element i of what the view has of the inputs, and const where
@@ -149,8 +148,8 @@ CV_LINK_ELEMENT(resolution, cv_resolution_entry, entry, cv_resolution_entries, e
 
 /* Is this so for the generation of the target? */
 #define cv_l_has(view_, trait) cv_gen_has((view_)->options->gen, (trait))
-/* Does what a kernel has of shared memory begin behind what is left to the system? */
-#define cv_link_reserves(view_) (cv_l_has(view_, CV_GEN_RESERVES) && (view_)->resolution->reserved)
+/* Has a kernel that has shared memory as much more as is left to the system? */
+#define cv_link_reserves(view_) (cv_l_has(view_, CV_GEN_RESERVES) && !(view_)->options->no_reserved)
 
 /* An index that is in the list, or none. */
 static inline bool cv_l_below(cv_id id, uint64_t count)

@@ -196,19 +196,6 @@ void cv_in_largest_common(const cv_part_inputs *inputs, const cv_part_resolution
     }
 }
 
-/* The area that sm_90 and later set aside: every kernel with shared memory has it once an input names it. */
-static bool mentions_reserved(const cv_view_resolve *view)
-{
-    for (cv_id count = 0; count < view->resolution->entries.count; count++)
-        if (cv_l_entry(view, count)->first != CV_NONE &&
-            cv_span_eq_str(cv_l_text(view, count), ".nv.reservedSmem.offset0"))
-            return true;
-    for (cv_id i = 0; i < view->inputs->obj.count; i++)
-        if (cv_l_obj(view, i)->cubin.legacy) /* had no name for it yet */
-            return true;
-    return false;
-}
-
 /* Where the definition lies, what was compiled for the common variable finds its alignment. */
 static bool is_aligned(const cv_view_resolve *view, const cv_isym *win, uint64_t align)
 {
@@ -277,7 +264,6 @@ cuvet_status cv_stage_resolve(const cv_view_resolve *view)
             cv_l_type(cv_l_isym(view, entry->win)) == CV_STT_CUDA_OBJECT)
             compare_with_winner(view, entry);
     }
-    view->resolution->reserved = !view->options->no_reserved && mentions_reserved(view);
     return view->ctx->n_errors == before ? CUVET_OK : CUVET_E_REFUSED;
 }
 

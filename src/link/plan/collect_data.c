@@ -79,19 +79,25 @@ static cuvet_status add_bank0(const cv_view_collect *view, cv_id sec)
     return CUVET_OK;
 }
 
+static bool is_beaten(const cv_view_collect *view, const cv_isec *isec)
+{
+    return cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost;
+}
+
 static cuvet_status make(const cv_view_collect *view, const cv_isec *isec, cv_role role, cv_group group,
                          cv_id code, cv_id *out)
 {
     uint32_t bank = cv_cubin_sec(&cv_l_obj(view, isec->obj)->cubin, isec->index)->bank;
     bool param = role == CV_ROLE_CONSTANT_FN && bank == CV_BANK_PARAMETERS,
-         bank0 = param && !view->options->relocatable;
+         bank0 = param && !view->options->relocatable,
+         as_written = param || (code != CV_NONE && is_beaten(view, isec));
     cv_new_section section = { .name = isec->name,
                                .fn = cv_out_owner(view->out, code),
                                .group = param && cv_l_has(view, CV_GEN_BANKS_LAST) ? CV_G_PARAM : group,
                                .type = view->options->relocatable
                                            ? cv_section_type_rel(role, bank, isec->type)
                                            : cv_section_facts_of(role)->type_exe,
-                               .flags = param ? isec->written_flags : isec->flags,
+                               .flags = as_written ? isec->written_flags : isec->flags,
                                .align = isec->align,
                                .entsize = isec->entsize,
                                .symbol = true,
@@ -124,11 +130,6 @@ static cuvet_status append(const cv_view_collect *view, const cv_isec *isec, cv_
     osec->size = cv_sat_add(cv_l_became(view, isec->id)->base, isec->size);
     return nobits || cv_l_add_part(view, out, id, cv_l_became(view, isec->id)->base) ? CUVET_OK
                                                                                      : cv_l_nomem(view);
-}
-
-static bool is_beaten(const cv_view_collect *view, const cv_isec *isec)
-{
-    return cv_l_became(view, cv_l_obj(view, isec->obj)->first_sec + isec->info)->lost;
 }
 
 static bool is_table(const cv_view_collect *view, const cv_isec *isec, cv_role role)

@@ -126,18 +126,23 @@ static bool is_in_twice(const cv_view_collect *view, const scan_table *table, ui
     return off - last->key < cv_l_isym(view, (cv_id)last->index)->size;
 }
 
-/* The function whose address it takes, or none. A function has places behind its begin to return to. */
+/* The function whose address it takes and of which the call graph may not know, or none. A function has
+ * places behind its begin to return to; code has a kernel's descriptor to launch it. */
 static cv_id addressed(const cv_view_collect *view, const scan_table *table, const cv_irel *rel)
 {
     const cv_reloc_facts *facts = cv_reloc_of(rel->type);
+    bool code = table->owner != CV_NONE, place;
     cv_id fn;
-    bool place;
 
-    if (!table->data && (!table->forgets || cv_reloc_has(facts, CV_USE_CALL) || facts->bytes == 0))
+    if (code ? cv_reloc_has(facts, CV_USE_CALL) || facts->bytes == 0 : !table->data)
         return CV_NONE;
     fn = cv_l_fn_of(view, rel->sym);
+    if (fn == CV_NONE)
+        return CV_NONE;
+    if (cv_l_fn(view, fn)->kernel)
+        return code && facts->who == CV_RELOC_DESC ? fn : CV_NONE;
     place = fn == table->owner && (!table->rela || rel->addend != 0);
-    return fn != CV_NONE && !cv_l_fn(view, fn)->kernel && !place ? fn : CV_NONE;
+    return (table->data || table->forgets) && !place ? fn : CV_NONE;
 }
 
 static cuvet_status add(const cv_view_collect *view, const scan_table *table, uint64_t index)
@@ -150,7 +155,7 @@ static cuvet_status add(const cv_view_collect *view, const scan_table *table, ui
         return cv_link_broken(view);
     if (is_orphan(view, table, cv_l_isym(view, rel.sym)) || is_in_twice(view, table, reloc.off))
         return CUVET_OK;
-    fn = addressed(view, table, &rel);
+    fn = table->data || table->forgets || table->obj->cubin.legacy ? addressed(view, table, &rel) : CV_NONE;
     if (fn != CV_NONE)
         *cv_u8s_at(&view->uses->addressed, fn) = true;
     return cv_l_add_rel(view, &rel) ? CUVET_OK : cv_l_nomem(view);
@@ -228,7 +233,7 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
     table.base = cv_l_became(view, table.target_id)->base;
     table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
     table.owner = cv_codes_get(&view->functions->code, table.target_id)->owner;
-    table.forgets = table.owner != CV_NONE && cv_cubin_may_forget(&table.obj->cubin, true);
+    table.forgets = table.owner != CV_NONE && cv_cubin_may_forget(&table.obj->cubin, true, false);
     st = find_twice(view, &table);
     if (st == CUVET_OK && !cv_l_add_run(view, out, table.target_id))
         st = cv_l_nomem(view);

@@ -9,10 +9,9 @@ static bool is_shared_space(uint8_t other)
 
 /* What has no place has the value of all ones; when the reserved part is added, the reference does not see
  * that and keeps the name. */
-bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolution *resolution,
-                         const cv_part_memory *memory, const cv_isym *sym)
+bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_memory *memory, const cv_isym *sym)
 {
-    bool counted = cv_gen_has(options->gen, CV_GEN_RESERVES) && resolution->reserved && memory->coloured;
+    bool counted = cv_gen_has(options->gen, CV_GEN_RESERVES) && !options->no_reserved && memory->coloured;
 
     return (options->debug ||
             (options->preserve && cv_gen_has(options->gen, CV_GEN_KEEPS_EXTERN) && counted)) &&
@@ -65,8 +64,7 @@ static bool drop_undefined(const cv_keep_facts *view, const cv_osym *osym)
     if (cv_l_type(sym) == CV_STT_FUNC)
         return osym->fn == CV_NONE || !cv_l_fn_calls(view, osym->fn)->live;
     return cv_link_is_table_name(cv_l_text(view, osym->name)) ||
-           (is_shared_space(sym->other) &&
-            !cv_out_keeps_extern(view->options, view->resolution, view->memory, sym));
+           (is_shared_space(sym->other) && !cv_out_keeps_extern(view->options, view->memory, sym));
 }
 
 bool cv_out_drops(const cv_keep_facts *view, cv_id id)

@@ -456,8 +456,8 @@ typedef struct cv_keep_facts {
 
 CV_MUST bool cv_out_drops(const cv_keep_facts *view, cv_id osym);
 /* A debugger finds extern shared arrays by name. */
-CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_resolution *resolution,
-                                 const cv_part_memory *memory, const cv_isym *sym);
+CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_memory *memory,
+                                 const cv_isym *sym);
 /* In the exact form of a relocatable link old code keeps its barriers in the flags, and gets no record. */
 #define cv_link_keeps_barriers(options_) ((options_)->relocatable && (options_)->compat)
 /* Common variables wait for the final link; the exact form gives them a place at once. */

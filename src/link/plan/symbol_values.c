@@ -21,7 +21,7 @@ static void undefined(const cv_view_symbol_values *view, cv_osym *osym)
         osym->sec = view->out->debug_shared;
         osym->size = 0;
         osym->value = cv_l_shared(view, cv_l_entry(view, osym->name)->first)->off;
-    } else if (cv_out_keeps_extern(view->options, view->resolution, view->memory, sym)) {
+    } else if (cv_out_keeps_extern(view->options, view->memory, sym)) {
         osym->sec = view->out->debug_shared;
         osym->size = 0;
         osym->info = CV_STB_GLOBAL << 4 | CV_STT_OBJECT;

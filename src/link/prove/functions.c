@@ -116,6 +116,28 @@ static bool tell_call(cv_prove *prove, program *all, const cv_call *record)
                                          (cv_key){ (uint64_t)from << 32 | to, 0 });
 }
 
+/* A kernel whose descriptor code has is launched: objects of CUDA 12.0 and 12.1 say nothing of it, their
+ * programs do. False: no memory. */
+static bool tell_launches(cv_prove *prove, program *all, uint64_t sec)
+{
+    const cv_cubin *in = prove->in;
+    const cv_sec *table = cv_cubin_sec(in, sec);
+    bool rela = table->header.type == CV_SHT_RELA, ok = true;
+    cv_span body = cv_cubin_body(in, sec);
+    cv_elf_reloc row;
+
+    if (!in->legacy || (!rela && table->header.type != CV_SHT_REL) || table->header.info >= in->sec.count ||
+        cv_cubin_sec(in, table->header.info)->role != CV_ROLE_TEXT)
+        return true;
+    for (uint64_t i = 0; i < body.len / cv_elf_rel_size(false, rela) && ok; i++) {
+        cv_elf_read_reloc(body, false, rela, i, &row);
+        if (cv_reloc_of(row.type)->who == CV_RELOC_DESC && row.sym < in->n_syms &&
+            is_kernel(&cv_prove_symbol_at(prove, row.sym)->elf))
+            ok = tell_call(prove, all, &(cv_call){ .part = CV_CALL_ADDRESS, .from = row.sym });
+    }
+    return ok;
+}
+
 /* What the result says of calls by address some input says. */
 static cuvet_status check_told(cv_prove *prove, program *all)
 {
@@ -183,6 +205,9 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
     cv_call_cur cur = { .loose = true };
     cv_call record;
 
+    for (uint64_t i = 1; i < prove->in->sec.count; i++)
+        if (!tell_launches(prove, all, i))
+            return cv_nomem(prove->ctx, 0);
     while (cv_callgraph_peek(body, &cur, &record)) {
         const cv_prove_symbol *from;
 

@@ -140,7 +140,7 @@ static void put_edges(const cv_view_synthetics *view, cv_builder *builder, unsig
 
         if (!is_listed(view, fn))
             continue;
-        if (part == 2 && edge == CV_NONE && cv_l_fn_calls(view, fn->id)->taken_by_loser) {
+        if (part == 2 && edge == CV_NONE && cv_l_fn_calls(view, fn->id)->launched) {
             cv_put_u32(builder, cv_l_osym(view, cv_l_fn_out(view, fn->id)->sym)->index);
             cv_put_u32(builder, 0);
         }
