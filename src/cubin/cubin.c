@@ -361,13 +361,12 @@ bool cv_cubin_promises_progress(const cv_cubin *cubin)
     return cubin->virtual_sm == 0 || cv_gen_has(cv_gen_of(cubin->virtual_sm), CV_GEN_PROGRESS);
 }
 
-bool cv_cubin_may_forget(const cv_cubin *cubin, bool code, bool kernel)
+bool cv_cubin_may_forget(const cv_cubin *cubin, bool code)
 {
-    cv_gen_trait old = kernel ? CV_GEN_OLD_BANKS : CV_GEN_OLD_GRAPHS;
     uint8_t tool = cubin->producer.tool;
 
     return tool != CV_TOOL_PTXAS && tool != CV_TOOL_NVASM && tool != CV_TOOL_HAND &&
-           (!code || cv_gen_has(cubin->gen, old));
+           (!code || cv_gen_has(cubin->gen, CV_GEN_OLD_GRAPHS));
 }
 
 bool cv_cubin_next_kernel(const cv_cubin *cubin, uint64_t *pos, cv_span *name, cv_elf_symbol *sym)

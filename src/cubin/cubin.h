@@ -130,9 +130,8 @@ bool cv_cubin_promises_progress(const cv_cubin *cubin);
 
 /* May the call graph lack a function whose address code, or data, has? nvlink drops the record where several
  * units define the function and one whose definition does not stay has the address; of code it does so where
- * graphs of before CUDA 12 may be. Of kernels there is none in code of CUDA 11, 12.0 and 12.1. No assembler
- * of today forgets one. */
-bool cv_cubin_may_forget(const cv_cubin *cubin, bool code, bool kernel);
+ * graphs of before CUDA 12 may be. No assembler does. */
+bool cv_cubin_may_forget(const cv_cubin *cubin, bool code);
 
 /* An object of nvcc -ewp: relocatable, with the type of Mercury. */
 static inline bool cv_cubin_is_whole(const cv_cubin *cubin)

@@ -145,12 +145,9 @@ static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, 
 }
 
 /* One unit alone defines what is local. */
-static bool may_be_forgotten(const reloc_batch *batch, uint8_t info, uint8_t other)
+static bool may_be_forgotten(const reloc_batch *batch, uint8_t info)
 {
-    bool kernel = (other & CV_STO_ENTRY) != 0;
-
-    return (kernel || info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC)) &&
-           cv_cubin_may_forget(batch->cubin, batch->insn, kernel);
+    return info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC) && cv_cubin_may_forget(batch->cubin, batch->insn);
 }
 
 /* The call graph knows who is named. */
@@ -169,7 +166,7 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
     } else if (facts->bytes != 0 && !is_known_taken(batch, reloc, at, other, shndx)) {
         entry_report(batch, index,
-                     may_be_forgotten(batch, info, other) ? CV_R_RELOC_ADDRESS_LOST : CV_R_RELOC_ADDRESS, 12,
+                     may_be_forgotten(batch, info) ? CV_R_RELOC_ADDRESS_LOST : CV_R_RELOC_ADDRESS, 12,
                      reloc->sym, reloc->type);
     }
 }

@@ -113,23 +113,35 @@ static void report_different(cv_twins *pass, const twin_code *code, uint64_t ind
         cv_twin_reloc_report(pass, CV_R_TWIN_CODE, code->merc, index, merc->type, native->type);
 }
 
+/* The next entry of native code. One that says what an instruction is where nobody counts on it names
+ * nothing: the Mercury side has none. */
+static void next_native(const cv_twins *pass, const twin_code *code, uint64_t *at, uint64_t count,
+                        cv_elf_reloc *native)
+{
+    cv_span body = cv_cubin_body(pass->cubin, code->native);
+
+    for (; *at < count; ++*at) {
+        cv_elf_read_reloc(body, false, true, *at, native);
+        if (!cv_reloc_has(cv_reloc_of(native->type), CV_USE_DROPS))
+            return;
+    }
+}
+
 static void check_lists(cv_twins *pass, twin_code *code)
 {
     uint64_t count = cv_twin_count(pass, code->native), merc_count = cv_twin_count(pass, code->merc), at = 0;
-    cv_span body = cv_cubin_body(pass->cubin, code->native),
-            merc_body = cv_cubin_body(pass->cubin, code->merc);
+    cv_span merc_body = cv_cubin_body(pass->cubin, code->merc);
     cv_elf_reloc native = { 0 }, merc;
 
     if ((count | merc_count) == 0 || !cv_work(pass->ctx, (count + merc_count) * CV_WORK_SCATTERED,
                                               cv_cubin_sec(pass->cubin, code->merc)->header.off))
         return;
-    if (count != 0)
-        cv_elf_read_reloc(body, false, true, 0, &native);
+    next_native(pass, code, &at, count, &native);
     for (uint64_t i = 0; i < merc_count; i++) {
         cv_elf_read_reloc(merc_body, false, true, i, &merc);
         if (at < count && is_pair(pass, code, &native, &merc)) {
-            if (++at < count)
-                cv_elf_read_reloc(body, false, true, at, &native);
+            at++;
+            next_native(pass, code, &at, count, &native);
         } else if (!is_extra(pass, code, &merc)) {
             if (at < count)
                 report_different(pass, code, i, &merc, &native);

@@ -134,48 +134,48 @@ def more_sections_than_a_symbol_can_name():
         equal(cuvet("scan", os.path.join(d, "out.cubin")).rc, CLEAN, "a scan of it")
 
 
+def partial(name, arch, d):
+    """What -r makes of a sample: its path, and to be edited."""
+    path = os.path.join(d, "whole.cubin")
+    equal(link("-r", sample(name), "-o", path, arch=arch).rc, CLEAN, "an -r of it")
+    return path, edit.Elf(open(path, "rb").read())
+
+
+def notes_and_warnings(path, arch, d, notes, warnings):
+    """How often CV-ELF-194 is noted by a scan, and CV-LINK-134 warned of by a link. Gives what the link wrote."""
+    out = os.path.join(d, "out.cubin")
+    r = cuvet("scan", "--format=ndjson", path)
+    equal((r.rc, r.out.count("CV-ELF-194"), r.out.count("CV-ELF-133")), (CLEAN, notes, 0), r.out)
+    r = link(path, "-o", out, arch=arch)
+    equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, warnings), r.err)
+    assert not warnings or "_Z7add_onei" in r.err, r.err
+    return out
+
+
 @test
 def a_record_that_nvlink_forgets():
     """CV-LINK-134, behind CV-ELF-194: data has the address of a function of which the call graph does not know that somebody takes it."""
-    d, out = scratch(), os.path.join(scratch(), "out.cubin")
-    whole = os.path.join(d, "whole.cubin")
-    equal(link("-r", sample("indirect.sm_90.rdc.cubin"), "-o", whole, arch="sm_90").rc, CLEAN, "an -r of it")
-    image = edit.Elf(open(whole, "rb").read())
+    d = scratch()
+    whole, image = partial("indirect.sm_90.rdc.cubin", "sm_90", d)
     for at in (0x10, 0x18):  # the records of both functions name the other one
         image.word(".nv.callgraph", at, image.symbol_index("_Z7add_twoi"))
-    forgets = write(bytes(image.data), "forgets.cubin", d)
-    for path, times in ((whole, 0), (forgets, 1)):
-        r = link(path, "-o", out, arch="sm_90")
-        equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, times), r.err)
-        assert not times or "_Z7add_onei" in r.err, r.err
-        r = cuvet("scan", "--format=ndjson", path)
-        equal((r.rc, r.out.count("CV-ELF-194")), (CLEAN, times), r.out)
+    notes_and_warnings(whole, "sm_90", d, 0, 0)
+    notes_and_warnings(write(bytes(image.data), "forgets.cubin", d), "sm_90", d, 1, 1)
 
 
 @test
 def a_record_that_nvlink_forgets_of_old_objects():
     """The same of code, on machines that tools before CUDA 12 made code for: nothing else has the address, and the function stays."""
-    d, out = scratch(), os.path.join(scratch(), "out.cubin")
-    whole = os.path.join(d, "whole.cubin")
-    equal(link("-r", sample("indirect.sm_75.rdc.cubin"), "-o", whole, arch="sm_75").rc, CLEAN, "an -r of it")
-    image = edit.Elf(open(whole, "rb").read())
-    one, two = map(image.symbol_index, ("_Z7add_onei", "_Z7add_twoi"))
+    d = scratch()
+    _, image = partial("indirect.sm_75.rdc.cubin", "sm_75", d)
+    one, two, kernel = map(image.symbol_index, ("_Z7add_onei", "_Z7add_twoi", "_Z8indirectPi"))
     for at, data in ((0x10, 0), (0x18, 1)):
         image.word(".nv.callgraph", at, two).reloc(".rel.nv.global.init", data, "sym", two)
-    for entry in (0, 1):
-        image.reloc(".rela.text._Z8indirectPi", entry, "sym", one).reloc(".rela.text._Z8indirectPi", entry, "addend", 0)
-    forgets = write(bytes(image.data), "forgets.cubin", d)
-    r = cuvet("scan", "--format=ndjson", forgets)
-    equal((r.rc, r.out.count("CV-ELF-194"), r.out.count("CV-ELF-133")), (CLEAN, 2, 0), r.out)
-    r = link(forgets, "-o", out, arch="sm_75")
-    equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, 1), r.err)
-    assert "_Z7add_onei" in r.err, r.err
-    assert ".text._Z7add_onei" in cuvet("dump", "--sections", out).out, "its code is gone"
-    # a kernel is not called
-    for entry in (0, 1):
-        image.reloc(".rela.text._Z8indirectPi", entry, "sym", image.symbol_index("_Z8indirectPi"))
-    r = link(write(bytes(image.data), "own.cubin", d), "-o", out, arch="sm_75")
-    equal((r.rc, r.err.count("CV-LINK-134")), (CLEAN, 0), r.err)
+    for symbol, times in ((one, 1), (kernel, 0)):  # a kernel is not called
+        for entry in (0, 1):
+            image.reloc(".rela.text._Z8indirectPi", entry, "sym", symbol).reloc(".rela.text._Z8indirectPi", entry, "addend", 0)
+        out = notes_and_warnings(write(bytes(image.data), "forgets.cubin", d), "sm_75", d, 2 * times, times)
+        assert not times or ".text._Z7add_onei" in cuvet("dump", "--sections", out).out, "its code is gone"
 
 
 @test
@@ -399,6 +399,8 @@ def options_beside_the_help_of_the_reference():
         refused(["CV-LINK-010", "%#x max" % bytes_most], "-enable-extended-smem", "true", large[3], arch=arch)
         sizes = [shared_size(linked(*more, plain, arch=arch)) for more in ((), ("--disable-smem-reservation=true",))]
         equal(sizes[0] - sizes[1], 0 if arch == "sm_75" else 1024, arch + ": set aside")
+        unnamed = write(read(plain).replace(b".nv.reservedSmem.", b".nv.unknownSmem_."), "unnamed.cubin")
+        equal(arch == "sm_100" or shared_size(linked(unnamed, arch=arch)) == sizes[0], True, arch + ": set aside where no input names it")
         for same in ("--verbose-tkinfo=true", "--tool-name=x", "--dont-reserve-null-pointer", "--host-linker-options=-lx",
                      "--syscall-const-offset=8", "--device-stack-protector-frame-size-threshold=8"):
             equal(linked(same, plain, arch=arch), linked(plain, arch=arch), same)

@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 
+import link_classes
 import link_random as base
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -334,11 +335,6 @@ def old_program(seed, arch, mixed):
     return arch, "barriers", "program %d%s" % (seed, " mixed" if mixed else ""), why
 
 
-def knows_90():
-    """The reference refuses objects for sm_90 of tools before 12.0."""
-    return re.search(r"release 1[2-9]", base.tool(OLD_PTXAS, "--version").stdout.decode("latin-1"))
-
-
 def missing():
     for name in ("ptxas", "nvlink"):
         if not shutil.which(name):
@@ -358,7 +354,7 @@ def main():
     work = [(random_program, (seed, a)) for a in ARCHES for seed in range(int(first), int(last or first) + 1)]
     work += [(lambda r, a: list(feature(r, a)), (r, a)) for a in ARCHES for r in features() if runs_on(r[1], a)]
     seeds = range(int(first), int(last or first) + 1)
-    work += [(old_program, (s, a, mixed)) for a in ("75", "80", "90") if OLD_PTXAS and (a != "90" or knows_90()) for s in seeds for mixed in (False, True)]
+    work += [(old_program, (s, a, mixed)) for a in ("75", "80", "90") if OLD_PTXAS and (a != "90" or link_classes.knows_90()) for s in seeds for mixed in (False, True)]
     counts, bad, known = {}, [], []
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
         for found in pool.map(lambda w: w[0](*w[1]), work):

@@ -153,7 +153,7 @@ def newer():
 # --- old ---------------------------------------------------------------------------------------------------
 
 def old():
-    for arch, way, files in list(pointed())[::SHARE_OF_OLD] if OLD_PTXAS else ():
+    for _, way, files in list(pointed())[::SHARE_OF_OLD] if OLD_PTXAS else ():
         named = tuple(("old." + name, text) for name, text in files)
         yield "80", way, named
         if not way:

@@ -65,6 +65,8 @@ EDITS = [
     ("lanes-work", "src/bytes/lanes.c", "if ([[work > cv_ctx_work(ctx)]] ||", "false", "unit_bytes: lanes"),
     ("lanes-memory", "src/bytes/lanes.c", "[[live > ctx->mem.limit - cv_min(ctx->mem.limit, ctx->mem.live)]] ||", "false", "unit_bytes: lanes"),
     ("lanes-twice", "src/bytes/lanes.c", "[[__atomic_fetch_or(&turn->begun, bit, __ATOMIC_ACQ_REL) & bit]]", "__atomic_fetch_or(&turn->begun, bit, __ATOMIC_ACQ_REL) & 0", "unit_bytes: lanes"),
+    ("launched-untold", "src/link/graph/mark_live.c", "cv_l_fn(view, i)->kernel && [[*cv_u8s_get(&view->uses->addressed, i)]];", "false", "unit_api: linker"),
+    ("launched-by-place", "src/link/plan/collect_relocs.c", "[[code && facts->who == CV_RELOC_DESC]] ? fn", "false", "unit_api: linker"),
     ("lanes-fields", "src/link/plan/scan_relocs.c", "cv_l_fixed(job->view, id)->first_field = first;", "", "unit_api: linker lanes"),
     ("lanes-of-two-tables", "src/link/write/write.c", "[[cv_l_osec(view, i)->target >= first]] &&", "i >= first", "unit_api: linker lanes"),
     ("lanes-zeros", "src/link/write/write.c", "if ([[first > 1]])", "false", "unit_api: linker lanes"),

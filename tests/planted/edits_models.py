@@ -36,7 +36,7 @@ EDITS = [
     ("shared-ties", "src/link/plan/shared_memory.c", "by_size, shared, [[true]])", "false", "shared"),
     ("shared-array-unsorted", "src/link/plan/shared_uses.c", "{{!list_array(shared, i)}}", "false", "shared"),
     ("shared-empty", "src/link/plan/shared_memory.c",
-     "kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view)", "kernel->align > CV_SHARED_LARGE_ALIGN", "shared"),
+     "kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view->options)", "kernel->align > CV_SHARED_LARGE_ALIGN", "shared"),
     ("slots-in-order", "src/link/plan/texture_slots.c", "never, NULL, [[false]])", "true", "slots"),
     ("slots-own", "src/link/plan/texture_slots.c", "st = cv_calls_above(view->ctx, view->calls, &users.textures);", "st = CUVET_OK;", "slots"),
 ]

@@ -72,6 +72,8 @@ CUBINS = [
     ("kernel-without-stack", "src/cubin/meta_info.c", "!(mark & CV_META_MIN_STACK) && cubin->exe", "false"),
     ("calls-symbol-range", "src/cubin/meta_graph.c", "CV_LIKELY(sym < table->n_syms && got == CV_STT_FUNC)", "sym < table->n_syms", "CALL_SYMBOL_TYPE"),
     ("prototype-of-kernel", "src/cubin/meta_graph.c", "if ([[symbol.other & CV_STO_ENTRY]])\n            cv_report(table->ctx, CV_R_PROTO_KERNEL", "0"),
+    ("twin-instruction", "src/cubin/twins_code.c", "[[!cv_reloc_has(cv_reloc_of(native->type), CV_USE_DROPS)]]", "true", "unit_cubin"),
+    ("forgotten-in-code", "src/cubin/cubin.c", "(!code || [[cv_gen_has(cubin->gen, CV_GEN_OLD_GRAPHS)]])", "true", "unit_cubin"),
     ("twin-size", "src/cubin/twins.c", "!function && [[left->size != right->size]]", "left->size > right->size", "TWIN_SYMBOL"),
     ("notes-missing", "src/cubin/flags.c", "cubin->abi8 && [[notes != 2]]", "notes == 0"),
     ("code-size-instruction", "src/cubin/sections.c", "header->size % cubin->gen->block != 0", "header->size % cubin->gen->instruction != 0", "unit_cubin"),

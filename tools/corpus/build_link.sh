@@ -50,11 +50,12 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
         machines=$(sed -n 's,^// machines: ,,p' "$first")
         modes=$(sed -n 's,^// modes: ,,p' "$first")
         grep -q '^// final only' "$first" && modes=final
-        compiler=ptxas
-        if grep -q '^// compiler: old' "$first"; then
-            compiler=${CV_OLD_PTXAS:-}
-            [ -n "$compiler" ] || echo "SKIPPED: $name needs CV_OLD_PTXAS, a ptxas of CUDA 12.6 or before" >&2
-        fi
+        case $(sed -n 's,^// compiler: ,,p' "$first") in
+        old) compiler=${CV_OLD_PTXAS:-} of="CV_OLD_PTXAS, a ptxas of CUDA 12.6" ;;
+        older) compiler=${CV_OLDER_PTXAS:-} of="CV_OLDER_PTXAS, a ptxas of CUDA 12.0 or 12.1" ;;
+        *) compiler=ptxas ;;
+        esac
+        [ -n "$compiler" ] || echo "SKIPPED: $name needs $of" >&2
         [ -n "$compiler" ] || continue
         for arch in ${machines:-75 80 90}; do
             for mode in ${modes:-final -r}; do

@@ -149,7 +149,10 @@ CV_LINK_ELEMENT(resolution, cv_resolution_entry, entry, cv_resolution_entries, e
 /* Is this so for the generation of the target? */
 #define cv_l_has(view_, trait) cv_gen_has((view_)->options->gen, (trait))
 /* Has a kernel that has shared memory as much more as is left to the system? */
-#define cv_link_reserves(view_) (cv_l_has(view_, CV_GEN_RESERVES) && !(view_)->options->no_reserved)
+static inline bool cv_link_reserves(const cv_part_options *options)
+{
+    return cv_gen_has(options->gen, CV_GEN_RESERVES) && !options->no_reserved;
+}
 
 /* An index that is in the list, or none. */
 static inline bool cv_l_below(cv_id id, uint64_t count)

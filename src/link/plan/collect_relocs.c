@@ -233,7 +233,7 @@ cuvet_status cv_collect_relocations(const cv_view_collect *view, cv_id isec)
     table.base = cv_l_became(view, table.target_id)->base;
     table.data = is_data(cv_l_osec(view, cv_l_became(view, table.target_id)->out)->group);
     table.owner = cv_codes_get(&view->functions->code, table.target_id)->owner;
-    table.forgets = table.owner != CV_NONE && cv_cubin_may_forget(&table.obj->cubin, true, false);
+    table.forgets = table.owner != CV_NONE && cv_cubin_may_forget(&table.obj->cubin, true);
     st = find_twice(view, &table);
     if (st == CUVET_OK && !cv_l_add_run(view, out, table.target_id))
         st = cv_l_nomem(view);

@@ -11,7 +11,7 @@ static bool is_shared_space(uint8_t other)
  * that and keeps the name. */
 bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_memory *memory, const cv_isym *sym)
 {
-    bool counted = cv_gen_has(options->gen, CV_GEN_RESERVES) && !options->no_reserved && memory->coloured;
+    bool counted = cv_link_reserves(options) && memory->coloured;
 
     return (options->debug ||
             (options->preserve && cv_gen_has(options->gen, CV_GEN_KEEPS_EXTERN) && counted)) &&
@@ -44,7 +44,7 @@ static bool drop_section(const cv_keep_facts *view, const cv_osym *osym)
 {
     const cv_osec *osec = cv_l_osec(view, osym->sec);
 
-    bool lone = cv_l_has(view, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(view) &&
+    bool lone = cv_l_has(view, CV_GEN_RESERVED_SHOWN) && cv_link_reserves(view->options) &&
                 !view->options->relocatable && osec->group == CV_G_NOBITS &&
                 osec->size == view->options->gen->reserved;
 

@@ -466,7 +466,7 @@ CV_MUST bool cv_out_keeps_extern(const cv_part_options *options, const cv_part_m
 CV_MUST bool cv_link_has_instance(const cv_part_options *options, const cv_lfn *fn);
 /* Where shared memory of functions begins behind what is reserved, the reference counts that for arrays, too.
  */
-#define cv_l_counts_reserved(view_) (cv_link_reserves(view_) && (view_)->memory->coloured)
+#define cv_l_counts_reserved(view_) (cv_link_reserves((view_)->options) && (view_)->memory->coloured)
 #define CV_KEEP_FACTS(view_)                                                                                 \
     &(const cv_keep_facts)                                                                                   \
     {                                                                                                        \

@@ -201,12 +201,13 @@ static void finish_kernel(shared_plan *shared, shared_kernel *kernel)
 
     kernel->align = cv_max(kernel->align, shared->colour.count ? shared->largest : 0);
     /* A program with an extern array has room for it in every kernel that is aligned for one. */
-    needed = kernel->end > 0 ||
-             (shared->has_array && (kernel->align == CV_SHARED_LARGE_ALIGN ||
-                                    (kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view))));
+    needed =
+        kernel->end > 0 ||
+        (shared->has_array && (kernel->align == CV_SHARED_LARGE_ALIGN ||
+                               (kernel->align > CV_SHARED_LARGE_ALIGN && cv_link_reserves(view->options))));
     if (kernel->end > most)
         cv_link_say(view, function->def, CV_R_LINK_SHARED, kernel->end, most);
-    if (needed && cv_link_reserves(view))
+    if (needed && cv_link_reserves(view->options))
         kernel->end = cv_sat_add(kernel->end, view->options->gen->reserved);
     for (uint64_t i = 0; i < kernel->own.count; i++)
         cv_l_shared(view, *cv_u32s_at(&kernel->own, i))->sec =
@@ -246,12 +247,12 @@ static cuvet_status lay_out(shared_plan *shared)
     cv_l_osec(view, debug)->size = 0; /* unless the symbols in it are to be seen */
     if ((view->options->preserve || view->options->debug) && shared->end)
         cv_l_osec(view, debug)->size =
-            cv_sat_add(shared->end, cv_link_reserves(view) ? view->options->gen->reserved : 0);
+            cv_sat_add(shared->end, cv_link_reserves(view->options) ? view->options->gen->reserved : 0);
     cv_l_osec(view, debug)->dead =
         cv_l_osec(view, debug)->size == 0 &&
         !(shared->has_array && cv_l_osec(view, debug)->align == CV_SHARED_LARGE_ALIGN);
     if ((cv_l_has(view, CV_GEN_RESERVED_SHOWN) || view->options->preserve || view->options->debug) &&
-        cv_link_reserves(view) && cv_l_osec(view, debug)->size == 0)
+        cv_link_reserves(view->options) && cv_l_osec(view, debug)->size == 0)
         cv_l_osec(view, debug)->size = view->options->gen->reserved;
     return CUVET_OK;
 }

@@ -51,7 +51,7 @@ static void shared_value(const cv_view_symbol_values *view, cv_osym *osym, const
     if (cv_l_shared(view, winner->id)->sec != CV_NONE)
         osym->sec = cv_l_shared(view, winner->id)->sec;
     if (cv_l_shared(view, winner->id)->placed &&
-        cv_link_reserves(view)) /* the symbol counts what comes first, code does not */
+        cv_link_reserves(view->options)) /* the symbol counts what comes first, code does not */
         osym->value = cv_sat_add(osym->value, view->options->gen->reserved);
 }
 

@@ -117,25 +117,29 @@ static bool tell_call(cv_prove *prove, program *all, const cv_call *record)
 }
 
 /* A kernel whose descriptor code has is launched: objects of CUDA 12.0 and 12.1 say nothing of it, their
- * programs do. False: no memory. */
-static bool tell_launches(cv_prove *prove, program *all, uint64_t sec)
+ * programs do. */
+static cuvet_status tell_launches(cv_prove *prove, program *all, uint64_t sec)
 {
     const cv_cubin *in = prove->in;
     const cv_sec *table = cv_cubin_sec(in, sec);
-    bool rela = table->header.type == CV_SHT_RELA, ok = true;
+    bool rela = table->header.type == CV_SHT_RELA;
     cv_span body = cv_cubin_body(in, sec);
+    uint64_t count = body.len / cv_elf_rel_size(false, rela);
     cv_elf_reloc row;
 
-    if (!in->legacy || (!rela && table->header.type != CV_SHT_REL) || table->header.info >= in->sec.count ||
+    if ((!rela && table->header.type != CV_SHT_REL) ||
         cv_cubin_sec(in, table->header.info)->role != CV_ROLE_TEXT)
-        return true;
-    for (uint64_t i = 0; i < body.len / cv_elf_rel_size(false, rela) && ok; i++) {
+        return CUVET_OK;
+    if (!cv_work(prove->ctx, count, 0))
+        return CUVET_E_LIMIT;
+    for (uint64_t i = 0; i < count; i++) {
         cv_elf_read_reloc(body, false, rela, i, &row);
         if (cv_reloc_of(row.type)->who == CV_RELOC_DESC && row.sym < in->n_syms &&
-            is_kernel(&cv_prove_symbol_at(prove, row.sym)->elf))
-            ok = tell_call(prove, all, &(cv_call){ .part = CV_CALL_ADDRESS, .from = row.sym });
+            is_kernel(&cv_prove_symbol_at(prove, row.sym)->elf) &&
+            !tell_call(prove, all, &(cv_call){ .part = CV_CALL_ADDRESS, .from = row.sym }))
+            return cv_nomem(prove->ctx, 0);
     }
-    return ok;
+    return CUVET_OK;
 }
 
 /* What the result says of calls by address some input says. */
@@ -204,10 +208,12 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
     cv_span body = cv_cubin_body(prove->in, cv_cubin_first(prove->in, CV_ROLE_CALLGRAPH));
     cv_call_cur cur = { .loose = true };
     cv_call record;
+    cuvet_status status = CUVET_OK;
 
-    for (uint64_t i = 1; i < prove->in->sec.count; i++)
-        if (!tell_launches(prove, all, i))
-            return cv_nomem(prove->ctx, 0);
+    for (uint64_t i = 1; i < prove->in->sec.count && prove->in->legacy && status == CUVET_OK; i++)
+        status = tell_launches(prove, all, i);
+    if (status != CUVET_OK)
+        return status;
     while (cv_callgraph_peek(body, &cur, &record)) {
         const cv_prove_symbol *from;
 

@@ -94,7 +94,7 @@ cuvet_status cv_stage_prove(const cv_view_prove *view)
                              .file = view->file->slices,
                              .key0 = CV_ARRAY_GET(view->options->key, 0),
                              .key1 = CV_ARRAY_GET(view->options->key, 1),
-                             .reserved = cv_link_reserves(view) ? view->options->gen->reserved : 0,
+                             .reserved = cv_link_reserves(view->options) ? view->options->gen->reserved : 0,
                              .machine = view->options->target.sm,
                              .relocatable = view->options->relocatable,
                              .exact = view->options->relocatable && view->options->compat,

@@ -383,6 +383,7 @@ START_TEST(relocations_of_code)
         { "a place of something else", { { 0, 2, OWN, 16 } }, { { 0, 2, MERC, 8 } }, 1, 1, true },
         { "a place behind its end", { { 0, 1, OWN, 16 } }, { { 0, 1, MERC, 257 } }, 1, 1, true },
         { "a branch more", { { 0 } }, { { 0, 1, CV_R_MERCURY_PROG_REL32, 8 } }, 0, 1, false },
+        { "what an instruction is", { { 0, 0, 69, 8 } }, { { 0 } }, 1, 0, false },
         { "a branch out of it", { { 0 } }, { { 0, 2, CV_R_MERCURY_PROG_REL32, 8 } }, 0, 1, true },
         { "a branch to no symbol", { { 0 } }, { { 0, 9, CV_R_MERCURY_PROG_REL32, 8 } }, 0, 1, true },
         { "a size of nothing", { { 0 } }, { { 0, 0, CV_R_MERCURY_ABS32, 0 } }, 0, 1, true },
