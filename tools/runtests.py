@@ -163,7 +163,16 @@ def join(job):
         job.failed, job.output = 1, job.output + "\nthe parts are not all samples of all %d tests" % tests
 
 
-def show(job, width):
+def keep_output(job, build):
+    """Of a failed job all that it said, as a gate around it shows a part of a part."""
+    os.makedirs(os.path.join(build, "failed"), exist_ok=True)
+    path = os.path.join(build, "failed", job.name.replace("/", "_") + ".log")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(job.output)
+    return path
+
+
+def show(job, width, build):
     word = "FAIL" if job.failed else "skip" if job.skipped and not job.passed else "ok"
     what = "%d passed" % job.passed
     what += ", %d failed" % job.failed if job.failed else ""
@@ -175,6 +184,8 @@ def show(job, width):
         lines = job.output.strip().splitlines()
         cut = lines if len(lines) <= 60 else lines[:20] + ["  ... %d lines ..." % (len(lines) - 60)] + lines[-40:]
         print("\n".join("      | " + l[:300] for l in cut), flush=True)
+        if len(cut) < len(lines) or any(len(l) > 300 for l in lines):
+            print("      all of it: " + keep_output(job, build), flush=True)
 
 
 class Kept:
@@ -365,17 +376,17 @@ def main():
         pending = [pool.submit(run_job, j, args.build) for j in jobs if not j.alone and not j.parts] + \
                   [pool.submit(run_job, p, args.build) for p in parts]
         for done in concurrent.futures.as_completed(pending):
-            show(done.result(), width)
+            show(done.result(), width, args.build)
             if done.result() in jobs:
                 kept.add(done.result())
     for j in jobs:
         if j.parts:
             join(j)
-            show(j, width)
+            show(j, width, args.build)
             kept.add(j)
     for j in jobs:
         if j.alone:
-            show(run_job(j, args.build), width)
+            show(run_job(j, args.build), width, args.build)
             kept.add(j)
 
     jobs = every
