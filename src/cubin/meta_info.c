@@ -79,24 +79,37 @@ static bool check_func(const info_section *info, uint64_t at, uint32_t sym)
     return type == CV_STT_FUNC;
 }
 
-/* Every record of this attribute and symbol before it has the same value. Each look back is paid for. */
-static bool said_so(const info_section *info, const cv_tlv *again)
+static bool is_of(const info_section *info, const cv_tlv *tlv, const cv_tlv *again)
 {
+    return tlv->format == again->format && tlv->value == again->value &&
+           cv_u32_at(info->body, tlv->payload) == cv_u32_at(info->body, again->payload);
+}
+
+/* What is wrong with a record that says again what others of this attribute and symbol said: that they say the
+ * same, or not; or, of a stack, that this is the frame of the kernel alone, where one before it is larger. Each
+ * look back is paid for. */
+static cv_rule rule_of_again(const info_section *info, const cv_tlv *again)
+{
+    uint32_t now = cv_u32_at(info->body, again->payload + 4);
+    bool same = true, frame = false, more = again->code == CV_ATTR_MIN_STACK_SIZE;
     uint64_t pos = 0;
     cv_tlv tlv;
 
     if (!cv_work(info->ctx, again->off / 4, info->body.off))
-        return false;
+        return CV_R_TLV_SYMBOL_TWICE;
     while (pos < again->off) {
         if (CV_NEVER(cv_tlv_at(info->body, pos, &tlv) != CV_TLV_OK))
-            return false;
+            return CV_R_TLV_SYMBOL_TWICE;
         pos = tlv.next;
-        if (tlv.code == again->code && tlv.format == again->format && tlv.value == again->value &&
-            cv_u32_at(info->body, tlv.payload) == cv_u32_at(info->body, again->payload) &&
-            cv_u32_at(info->body, tlv.payload + 4) != cv_u32_at(info->body, again->payload + 4))
-            return false;
+        if (!is_of(info, &tlv, again))
+            continue;
+        frame = frame || (tlv.code == CV_ATTR_FRAME_SIZE && cv_u32_at(info->body, tlv.payload + 4) == now);
+        same = same && (tlv.code != again->code || cv_u32_at(info->body, tlv.payload + 4) == now);
+        more = more && (tlv.code != again->code || cv_u32_at(info->body, tlv.payload + 4) >= now);
     }
-    return true;
+    if (same)
+        return CV_R_TLV_SYMBOL_SAME;
+    return frame && more ? CV_R_TLV_STACK_OF_FRAME : CV_R_TLV_SYMBOL_TWICE;
 }
 
 /* A size of one function: remembered, so that a second one and a missing one are seen. */
@@ -115,8 +128,7 @@ static void take_size(const info_section *info, const cv_tlv *tlv)
     else if (tlv->code == CV_ATTR_REGCOUNT)
         bit = CV_META_REGCOUNT;
     if (*mark & bit)
-        report_record(info, said_so(info, tlv) ? CV_R_TLV_SYMBOL_SAME : CV_R_TLV_SYMBOL_TWICE, tlv->payload,
-                      4, sym, tlv->code);
+        report_record(info, rule_of_again(info, tlv), tlv->payload, 4, sym, tlv->code);
     *mark |= bit;
     if (bit != CV_META_REGCOUNT)
         return;

@@ -294,20 +294,6 @@ static void check_common(const symbol_pass *pass, uint64_t at, const cv_elf_symb
         sym_report(pass, at, CV_R_SYM_RANGE, CV_ST_SIZE, symbol->size, SIZE_MOST);
 }
 
-/* Nobody else can define what is local; a local symbol that was taken back has no type, and no space if it is
- * a variable. What may be missing is of the driver or of the linker; for sm_100 and later a relocatable link
- * of the reference leaves the arrays of a function weak, which no link places. */
-static bool is_nobodys(const cv_elf_symbol *symbol, uint8_t type)
-{
-    bool object = type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
-
-    switch (cv_elf_sym_bind(symbol)) {
-    case CV_STB_LOCAL: return type != CV_STT_NOTYPE && !(object && (symbol->other & CV_STO_SPACE) == 0);
-    case CV_STB_WEAK: return !object;
-    default: return false;
-    }
-}
-
 /* Where a name begins; empty: it has none, or one that was reported. */
 static cv_span name_of(const symbol_pass *pass, const cv_elf_symbol *symbol)
 {
@@ -318,6 +304,23 @@ static cv_span name_of(const symbol_pass *pass, const cv_elf_symbol *symbol)
     return name;
 }
 
+/* Nobody else can define what is local; a local symbol that was taken back has no type, and no space if it is
+ * a variable. What may be missing is of the driver or of the linker, as weak functions of the driver in what
+ * clang compiles for OpenMP; for sm_100 and later a relocatable link of the reference leaves the arrays of a
+ * function weak, which no link places. */
+static bool is_nobodys(const symbol_pass *pass, const cv_elf_symbol *symbol, uint8_t type)
+{
+    bool object = type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
+
+    switch (cv_elf_sym_bind(symbol)) {
+    case CV_STB_LOCAL: return type != CV_STT_NOTYPE && !(object && (symbol->other & CV_STO_SPACE) == 0);
+    case CV_STB_WEAK:
+        return !object && !(type == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) == 0 &&
+                            cv_is_provided(name_of(pass, symbol)));
+    default: return false;
+    }
+}
+
 /* What an executable leaves to the driver: functions that it provides, textures, which have no memory, and
  * what the system has of its own. What has no name is found by nobody, nor is what is local and of no type.
  * Linkers leave a function or a variable open where they are told to, or where it is weak. */
@@ -326,11 +329,12 @@ static void check_left(const symbol_pass *pass, uint64_t at, const cv_elf_symbol
     bool texture = type >= CV_STT_CUDA_TEXTURE && type <= CV_STT_CUDA_SURFACE;
     bool object = type == CV_STT_OBJECT || type == CV_STT_CUDA_OBJECT;
     bool global = cv_elf_sym_bind(symbol) == CV_STB_GLOBAL;
+    bool wanted = global || cv_elf_sym_bind(symbol) == CV_STB_WEAK;
     cv_span name = name_of(pass, symbol);
 
     if (type == CV_STT_FUNC && !(symbol->other & CV_STO_ENTRY)) {
         if ((name.len != 0 || symbol->info != cv_elf_info(CV_STB_LOCAL, CV_STT_FUNC)) &&
-            (!global || !cv_is_provided(name)))
+            (!wanted || !cv_is_provided(name)))
             sym_report(pass, at, CV_R_SYM_NOT_PROVIDED, CV_ST_NAME, symbol->name, 0);
     } else if (object) {
         if (name.len != 0 && !cv_span_starts(name, ".nv."))
@@ -356,7 +360,7 @@ static void check_undefined(const symbol_pass *pass, uint64_t at, const cv_elf_s
         return;
     if (pass->cubin->exe)
         check_left(pass, at, symbol, type);
-    else if (CV_UNLIKELY(is_nobodys(symbol, type)))
+    else if (CV_UNLIKELY(is_nobodys(pass, symbol, type)))
         sym_report(pass, at, CV_R_SYM_NOBODYS, CV_ST_INFO, symbol->info, 0);
     else if (CV_UNLIKELY(is_of_no_memory(symbol, type)))
         sym_report(pass, at, CV_R_SYM_SPACE, CV_ST_OTHER, symbol->other, symbol->other & CV_STO_SPACE);

@@ -76,5 +76,6 @@ EDITS = [
     ("namesakes", "src/link/graph/mark_live.c", "if ([[*known == CV_NONE]])", "true", "tests/cli/test_link.py"),
     ("types-of-old-tools", "src/link/plan/collect_data.c", "[[cv_section_type_rel(role, bank, isec->type)]]", "isec->type", "tests/cli/test_link.py"),
     ("barriers-first", "src/link/plan/info_inherited.c", "[[!(facts->told & CV_H_BIT(CV_H_NUM_BARRIERS))]] && flags_alone(describer, facts)", "false", "unit_api: linker"),
+    ("weak-function-comes-last", "src/link/plan/collect.c", "([[sym->defined || cv_l_type(sym) == CV_STT_FUNC]])", "sym->defined"),
     ("array-of-its-own-size", "src/link/plan/collect.c", "[[cv_l_is_array(view, sym)]] && cv_l_entry", "cv_l_is_shared(sym) && sym->sec == CV_NONE && sym->size == 0", "unit_api: linker"),
 ]

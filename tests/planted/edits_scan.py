@@ -55,6 +55,7 @@ CUBINS = [
     ("symbol-section-range", "src/cubin/symbols.c", "index >= pass->cubin->sec.count", "index > pass->cubin->sec.count", "unit_cubin"),
     ("symbol-end", "src/cubin/symbols.c", "if ([[end > sec->header.size]])", "symbol->value > sec->header.size"),
     ("symbol-two-kernels", "src/cubin/symbols.c", "if ([[sec->kernel_sym != 0]])", "false"),
+    ("symbol-weak-of-the-driver", "src/cubin/symbols.c", "!(type == CV_STT_FUNC && [[(symbol->other & CV_STO_ENTRY) == 0]] &&", "true"),
     ("symbol-name-end", "src/cubin/symbols.c", "symbol->name >= pass->names_end", "symbol->name > pass->names_end", "unit_cubin"),
     ("symbols-binding-range", "src/cubin/symbols.c", "info > pass->count", "info > pass->count + 1", "unit_cubin"),
     ("segment-end", "src/cubin/segments.c", "!cv_span_has(cubin->image, segment->off, segment->filesz)", "segment->off > cubin->image.len"),

@@ -509,7 +509,8 @@ case('SYM_UNDEFINED', 'kernel-undefined-weak', W90, lambda e: e.symbol(WI, 'shnd
 case('SYM_UNDEFINED', 'function-is-kernel', PR90, lambda e: e.symbol('vprintf', 'other', 0x10))
 case('SYM_LEFT_OPEN', 'function-is-variable', PR90, lambda e: e.symbol('vprintf', 'info', 0x11))
 PR75, D75, SHARED = 'printer.sm_75.cubin', 'dynshared.sm_75.rdc.cubin', '$___ZZ9dynsharedPiE'
-case('SYM_NOT_PROVIDED', 'function-unknown', PR90, lambda e: e.symbol('vprintf', 'name', e.yget('vprintf', 'name') + 1))
+case('SYM_NOT_PROVIDED', 'function-unknown', PR90, lambda e: e.symbol('vprintf', 'name', e.yget('vprintf', 'name') + 1),
+     legal=lambda e: e.symbol('vprintf', 'info', 0x22))
 case('SYM_NOT_PROVIDED', 'function-local', PR75, lambda e: e.symbol('vprintf', 'info', 0x02))
 
 
@@ -538,7 +539,15 @@ case('SYM_COMMON', 'texture-common', TWO,
      lambda e: e.symbol(COUNTER, 'shndx', COMMON).symbol(COUNTER, 'value', 8).symbol(COUNTER, 'info', 0x1A).symbol(COUNTER, 'other', 0))
 case('SYM_COMMON', 'function-common', TWO, lambda e: e.symbol('_Z5twicei', 'shndx', COMMON).symbol('_Z5twicei', 'value', 8))
 case('SYM_COMMON', 'shared-common', D90, lambda e: e.symbol('tail', 'shndx', COMMON).symbol('tail', 'value', 8))
-case('SYM_NOBODYS', 'function-weak', TWO, lambda e: e.symbol('_Z5twicei', 'info', 0x22))
+def of_the_driver(e, info, other=0):
+    """the function that others have is one of the driver's, as in what LLVM makes of OpenMP"""
+    at = e.sget('.strtab', 'offset') + e.yget('_Z5twicei', 'name')
+    return e.raw(at, b'malloc\0\0\0').symbol('malloc', 'info', info).symbol('malloc', 'other', other)
+
+
+case('SYM_NOBODYS', 'function-weak', TWO, lambda e: e.symbol('_Z5twicei', 'info', 0x22), legal=lambda e: of_the_driver(e, 0x22))
+case('SYM_NOBODYS', 'kernel-weak', TWO, lambda e: of_the_driver(e, 0x22, 0x10))
+case('SYM_NOBODYS', 'driver-local', TWO, lambda e: of_the_driver(e, 0x02))
 case('SYM_NOBODYS', 'function-local', TWO, lambda e: e.symbol('_Z5twicei', 'info', 0x02))
 case('SYM_NOBODYS', 'variable-local', TWO, lambda e: e.symbol(COUNTER, 'info', 0x0D))
 IR = 'indirect.sm_90.rdc.cubin'

@@ -16,6 +16,16 @@ legal('numbered-recurse.sm_90.rdc.cubin', lambda: synth.numbered(Elf(sample('rec
 legal('cuver-vars.sm_100.cubin', lambda: synth.cuver(Elf(sample('vars.sm_100.cubin'))))
 
 
+def two_stack_sizes():
+    """what the compilers of 12.4 and 12.5 say of a kernel that calls functions of its own section through pointers"""
+    elf = synth.legacy(Elf(sample('plain.sm_75.cubin')), 124)
+    kernel = elf.find_symbol(lambda field: field('other') & 0x10)
+    return elf.tlv_add('.nv.info', 4, 0x12, struct.pack('<II', kernel, 0)).record('.nv.info', 0x12, 8, 80)
+
+
+legal('stack-of-frame.sm_75.cubin', two_stack_sizes)
+
+
 def bank_without_number():
     """constant banks of objects of toolkits 11.1 to 11.5: one type for all of them"""
     elf = synth.legacy(Elf(sample('vars.sm_75.rdc.cubin')))

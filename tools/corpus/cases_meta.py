@@ -79,6 +79,14 @@ case(
 case('TLV_NO_FRAME', 'frame-missing', P90, lambda e: e.tlv(G, 0x11, 0, None))
 case('TLV_NO_STACK', 'min-stack-missing', P90, lambda e: e.tlv(G, 0x12, 0, None))
 case('TLV_SYMBOL_SAME', 'stack-twice', P90, lambda e: e.tlv_add(G, 4, 0x12, words(e.symbol_index(FN), 0)))
+
+def stack_again(e, first, again):
+    """one stack size of the kernel, and another one behind it"""
+    return e.tlv_add(G, 4, 0x12, words(e.symbol_index(FN), again)).record(G, 0x12, 8, first)
+
+
+case('TLV_STACK_OF_FRAME', 'stack-of-frame', P90, lambda e: stack_again(e, 16, 0))
+case('TLV_SYMBOL_TWICE', 'stack-twice-rising', P90, lambda e: stack_again(e, 16, 32))
 case('TLV_SYMBOL_TWICE', 'regcount-twice', P90, lambda e: e.tlv_add(G, 4, 0x2F, words(e.symbol_index(FN), 8)))
 case('TLV_CBANK_SECTION', 'cbank-symbol', P90, lambda e: e.record(INFO, 0x0A, 4, e.symbol_index(TEXT)))
 case('TLV_CBANK_SYMBOL', 'cbank-symbol-func', P90, lambda e: e.record(INFO, 0x0A, 4, e.symbol_index(FN)))

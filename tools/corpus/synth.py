@@ -60,7 +60,7 @@ def drop_symbols(elf, gone):
     elf.at = None
 
 
-def legacy(elf):
+def legacy(elf, toolkit=TOOLKIT):
     """the ABI 7 form of an ABI 8 executable or relocatable of sm_75 .. sm_89"""
     sm = elf.hget('e_flags') >> 8 & 0xFFFF
     notes = [elf.index(n) for n in elf.names if n.startswith('.note.nv.')]
@@ -69,7 +69,7 @@ def legacy(elf):
     for name, value in (
         ('osabi', 0x33),
         ('abiversion', 7),
-        ('e_version', TOOLKIT),
+        ('e_version', toolkit),
         ('e_flags', sm | 0x500 | sm << 16),
     ):
         elf.head(name, value)
@@ -82,7 +82,7 @@ def legacy(elf):
         if name.startswith('.nv.info'):
             for at, form, code, _ in elf.records(i):
                 if (form, code) == (4, 0x37):
-                    elf.word(i, at + 4, TOOLKIT)
+                    elf.word(i, at + 4, toolkit)
         if name == '.nv.rel.action' and elf.sget(i, 'size') == 16:
             elf.word(i, 0, 75)
             elf.splice(i, 16, 0, bytes(0xE0 - 16))

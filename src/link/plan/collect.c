@@ -49,7 +49,7 @@ static cv_id global_symbol(const cv_view_collect *view, cv_id id)
     if (out == CV_NONE)
         return CV_NONE;
     cv_l_named(view, sym->name)->osym = out;
-    if (cv_l_bind(sym) == CV_STB_WEAK && sym->defined) {
+    if (cv_l_bind(sym) == CV_STB_WEAK && (sym->defined || cv_l_type(sym) == CV_STT_FUNC)) {
         if (!cv_l_is_shared(sym) || view->options->relocatable || view->options->preserve ||
             view->options->debug)
             return add_local(view, out, cv_l_fn_of(view, id)) ? out : CV_NONE;

@@ -197,38 +197,58 @@ END_TEST
 #define RECORD(format, code, value) ((uint32_t)(format) | (uint32_t)(code) << 8 | (uint32_t)(value) << 16)
 
 /* Registers of one function twice: the same number again is said more mildly, if every record of it says the
- * same. */
+ * same. So is a stack that is the frame of its function, behind larger ones. */
 START_TEST(said_twice)
 {
-    enum { REGS = CV_ATTR_REGCOUNT };
+    enum { REGS = CV_ATTR_REGCOUNT, STACK = CV_ATTR_MIN_STACK_SIZE, FRAME = CV_ATTR_FRAME_SIZE };
     static const struct {
         const char *what;
         uint32_t words[9], count;
-        bool same, other;
+        cv_rule rule;
     } CASES[] = {
-        { "the same", { RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 }, 6, true, false },
-        { "another number", { RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 17 }, 6, false, true },
+        { "the same", { RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 }, 6, CV_R_TLV_SYMBOL_SAME },
+        { "another number",
+          { RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 17 },
+          6,
+          CV_R_TLV_SYMBOL_TWICE },
         { "of another function before",
           { RECORD(4, REGS, 8), 2, 17, RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 },
           9,
-          true,
-          false },
+          CV_R_TLV_SYMBOL_SAME },
         { "another record before",
           { RECORD(4, CV_ATTR_FRAME_SIZE, 8), 1, 17, RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 },
           9,
-          true,
-          false },
+          CV_R_TLV_SYMBOL_SAME },
         { "of another format before",
           { RECORD(3, REGS, 8), RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 },
           7,
-          true,
-          false },
+          CV_R_TLV_SYMBOL_SAME },
         { "of another size before",
           { RECORD(4, REGS, 4), 1, RECORD(4, REGS, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 },
           8,
-          true,
-          false },
+          CV_R_TLV_SYMBOL_SAME },
+        { "stack and frame",
+          { RECORD(4, STACK, 8), 1, 17, RECORD(4, FRAME, 8), 1, 16, RECORD(4, STACK, 8), 1, 16 },
+          9,
+          CV_R_TLV_STACK_OF_FRAME },
+        { "stack and another frame",
+          { RECORD(4, STACK, 8), 1, 18, RECORD(4, FRAME, 8), 1, 17, RECORD(4, STACK, 8), 1, 16 },
+          9,
+          CV_R_TLV_SYMBOL_TWICE },
+        { "stack and the frame of another function",
+          { RECORD(4, STACK, 8), 1, 17, RECORD(4, FRAME, 8), 2, 16, RECORD(4, STACK, 8), 1, 16 },
+          9,
+          CV_R_TLV_SYMBOL_TWICE },
+        { "a smaller stack before",
+          { RECORD(4, STACK, 8), 1, 15, RECORD(4, FRAME, 8), 1, 16, RECORD(4, STACK, 8), 1, 16 },
+          9,
+          CV_R_TLV_SYMBOL_TWICE },
+        { "registers and frame",
+          { RECORD(4, REGS, 8), 1, 17, RECORD(4, FRAME, 8), 1, 16, RECORD(4, REGS, 8), 1, 16 },
+          9,
+          CV_R_TLV_SYMBOL_TWICE },
     };
+    static const cv_rule RULES[] = { CV_R_TLV_SYMBOL_SAME, CV_R_TLV_SYMBOL_TWICE, CV_R_TLV_STACK_OF_FRAME };
 
     for (size_t i = 0; i < N(CASES); i++) {
         cv_u32s marks = { 0 };
@@ -242,8 +262,8 @@ START_TEST(said_twice)
         ck_assert(cv_u32s_fill(&ctx.mem, &marks, made.cubin.n_syms));
         ck_assert(cv_meta_info_global(&ctx, &made.cubin, info, false, &marks));
         cv_u32s_free(&ctx.mem, &marks);
-        expect(CASES[i].what, CV_R_TLV_SYMBOL_SAME, CASES[i].same);
-        expect(CASES[i].what, CV_R_TLV_SYMBOL_TWICE, CASES[i].other);
+        for (size_t rule = 0; rule < N(RULES); rule++)
+            expect(CASES[i].what, RULES[rule], CASES[i].rule == RULES[rule]);
     }
 }
 END_TEST
