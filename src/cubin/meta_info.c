@@ -85,9 +85,9 @@ static bool is_of(const info_section *info, const cv_tlv *tlv, const cv_tlv *aga
            cv_u32_at(info->body, tlv->payload) == cv_u32_at(info->body, again->payload);
 }
 
-/* What is wrong with a record that says again what others of this attribute and symbol said: that they say the
- * same, or not; or, of a stack, that this is the frame of the kernel alone, where one before it is larger. Each
- * look back is paid for. */
+/* What is wrong with a record that says again what others of this attribute and symbol said: that they say
+ * the same, or not; or, of a stack, that this is the frame of the kernel alone, where one before is larger.
+ * Each look back is paid for. */
 static cv_rule rule_of_again(const info_section *info, const cv_tlv *again)
 {
     uint32_t now = cv_u32_at(info->body, again->payload + 4);
@@ -98,14 +98,17 @@ static cv_rule rule_of_again(const info_section *info, const cv_tlv *again)
     if (!cv_work(info->ctx, again->off / 4, info->body.off))
         return CV_R_TLV_SYMBOL_TWICE;
     while (pos < again->off) {
+        uint32_t said;
+
         if (CV_NEVER(cv_tlv_at(info->body, pos, &tlv) != CV_TLV_OK))
             return CV_R_TLV_SYMBOL_TWICE;
         pos = tlv.next;
         if (!is_of(info, &tlv, again))
             continue;
-        frame = frame || (tlv.code == CV_ATTR_FRAME_SIZE && cv_u32_at(info->body, tlv.payload + 4) == now);
-        same = same && (tlv.code != again->code || cv_u32_at(info->body, tlv.payload + 4) == now);
-        more = more && (tlv.code != again->code || cv_u32_at(info->body, tlv.payload + 4) >= now);
+        said = cv_u32_at(info->body, tlv.payload + 4);
+        frame = frame || (tlv.code == CV_ATTR_FRAME_SIZE && said == now);
+        same = same && (tlv.code != again->code || said == now);
+        more = more && (tlv.code != again->code || said >= now);
     }
     if (same)
         return CV_R_TLV_SYMBOL_SAME;
