@@ -133,6 +133,14 @@ static bool is_kernel_of_old(const reloc_batch *batch, uint8_t other)
            (profile == CV_PROFILE_TOOLKIT_11 || profile == CV_PROFILE_TOOLKIT_120);
 }
 
+/* Compilers of 12.2, asked for debug data, say nothing of calls of the driver's functions in an executable.
+ * Nothing is linked any more, and the driver has them in any case. */
+static bool is_untold_of_old(const reloc_batch *batch, uint16_t shndx)
+{
+    return batch->cubin->exe && shndx == CV_SHN_UNDEF &&
+           batch->cubin->producer.profile == CV_PROFILE_TOOLKIT_120;
+}
+
 /* The call graph knows of a function whose address is taken, of one that takes its own as well.
  * The linker puts addresses of functions of the driver into banks of executables. */
 static bool is_known_taken(const reloc_batch *batch, const cv_elf_reloc *reloc, uint64_t at, uint8_t other,
@@ -161,7 +169,7 @@ static void check_function(const reloc_batch *batch, uint64_t index, const cv_el
     if (!batch->calls->judged)
         return;
     if (call) {
-        if (!cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
+        if (!is_untold_of_old(batch, shndx) && !cv_calls_direct(batch->calls, batch->owner, reloc->sym) &&
             !cv_calls_alias(batch->ctx, batch->cubin, batch->calls, batch->owner, reloc->sym))
             entry_report(batch, index, CV_R_RELOC_CALL, 12, batch->owner, reloc->sym);
     } else if (facts->bytes != 0 && !is_known_taken(batch, reloc, at, other, shndx)) {

@@ -387,6 +387,44 @@ START_TEST(releases)
 }
 END_TEST
 
+/* Calls of functions that the driver has, where the graph has none: compilers of 12.2 leave them out of programs
+ * for a debugger. */
+START_TEST(untold_calls)
+{
+    static const struct {
+        uint8_t profile;
+        bool exe, defined, said;
+    } CASES[] = {
+        { CV_PROFILE_TOOLKIT_120, true, false, false }, { CV_PROFILE_TOOLKIT_120, true, true, true },
+        { CV_PROFILE_TOOLKIT_120, false, false, true }, { CV_PROFILE_TOOLKIT_124, true, false, true },
+        { CV_PROFILE_TOOLKIT_11, true, false, true },
+    };
+    static const uint32_t GRAPH[2] = { 0, UINT32_MAX };
+
+    for (size_t i = 0; i < N(CASES); i++) {
+        const cv_elf_reloc call = { 0, 1, CV_R_CUDA_ABS47_34, 0 };
+        uint32_t text, target;
+
+        again();
+        cubin_made_begin(&made, &ctx, 80);
+        made.cubin.exe = CASES[i].exe;
+        made.cubin.rel = !CASES[i].exe;
+        made.cubin.producer.profile = CASES[i].profile;
+        text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.f", NULL, 64);
+        target = cubin_made_section(&made, CV_ROLE_TEXT, ".text.k", NULL, 64);
+        (void)cubin_made_symbol(&made, false, "malloc", GLOBAL_FUNC, 0, CASES[i].defined ? text : 0, 0, 0);
+        cubin_made_at(&made, target)->header.info =
+            cubin_made_symbol(&made, false, "k", GLOBAL_FUNC, 0x10, target, 0, 64);
+        (void)cubin_made_section(&made, CV_ROLE_CALLGRAPH, ".nv.callgraph", GRAPH, sizeof(GRAPH));
+        (void)cubin_made_relocs(&made, target, false, &call, 1);
+        cubin_made_at(&made, target)->relocs = 0;
+        ck_assert_int_eq(cv_cubin_check_relocs(&ctx, &made.cubin), CUVET_OK);
+        ck_assert_msg((seen[CV_R_RELOC_CALL] != 0) == CASES[i].said, "case %zu", i);
+        cubin_made_free(&made);
+    }
+}
+END_TEST
+
 Suite *suite_test_cubin_made(void)
 {
     Suite *suite = suite_create("cubin_made");
@@ -402,6 +440,7 @@ Suite *suite_test_cubin_made(void)
     tcase_add_test(tcase, names_of_one_hash);
     tcase_add_test(tcase, names_of_banks);
     tcase_add_test(tcase, releases);
+    tcase_add_test(tcase, untold_calls);
     suite_add_tcase(suite, tcase);
     return suite;
 }
