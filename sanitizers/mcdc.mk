@@ -4,5 +4,5 @@
 include sanitizers/common.mk
 MODE_CC    := $(MCDC_CC)
 CFLAGS     ?= -O1 -g
-MODE_FLAGS := -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc -DCV_NO_HINTS=1 -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
+MODE_FLAGS := -fprofile-instr-generate=/dev/null -fcoverage-mapping -fcoverage-mcdc -DCV_NO_HINTS=1 -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
 MODE_LINK  := -fprofile-instr-generate
