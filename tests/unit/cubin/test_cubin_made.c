@@ -387,8 +387,8 @@ START_TEST(releases)
 }
 END_TEST
 
-/* Calls of functions that the driver has, where the graph has none: compilers of 12.2 leave them out of programs
- * for a debugger. */
+/* Calls of functions that the driver has, where the graph has none: compilers of 12.2 leave them out of
+ * programs for a debugger. */
 START_TEST(untold_calls)
 {
     static const struct {
