@@ -134,7 +134,7 @@ static bool is_kernel_of_old(const reloc_batch *batch, uint8_t other)
 }
 
 /* Compilers of 12.2, asked for debug data, say nothing of calls of the driver's functions in an executable.
- * Nothing is linked any more, and the driver has them in any case. */
+ * Nothing is linked any more, and the driver has them in any case. One profile has 12.0 to 12.3. */
 static bool is_untold_of_old(const reloc_batch *batch, uint16_t shndx)
 {
     return batch->cubin->exe && shndx == CV_SHN_UNDEF &&

@@ -80,6 +80,7 @@ case('TLV_NO_FRAME', 'frame-missing', P90, lambda e: e.tlv(G, 0x11, 0, None))
 case('TLV_NO_STACK', 'min-stack-missing', P90, lambda e: e.tlv(G, 0x12, 0, None))
 case('TLV_SYMBOL_SAME', 'stack-twice', P90, lambda e: e.tlv_add(G, 4, 0x12, words(e.symbol_index(FN), 0)))
 
+
 def stack_again(e, first, again):
     """one stack size of the kernel, and another one behind it"""
     return e.tlv_add(G, 4, 0x12, words(e.symbol_index(FN), again)).record(G, 0x12, 8, first)

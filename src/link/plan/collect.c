@@ -49,6 +49,7 @@ static cv_id global_symbol(const cv_view_collect *view, cv_id id)
     if (out == CV_NONE)
         return CV_NONE;
     cv_l_named(view, sym->name)->osym = out;
+    /* Weak functions stand among the local symbols, also those of the driver, which nobody defines. */
     if (cv_l_bind(sym) == CV_STB_WEAK && (sym->defined || cv_l_type(sym) == CV_STT_FUNC)) {
         if (!cv_l_is_shared(sym) || view->options->relocatable || view->options->preserve ||
             view->options->debug)
