@@ -77,7 +77,7 @@ comma      := ,
 space      := $(subst ,, )
 LIB_LIBS   := $(or $(MODE_LIBS),-llz4 -lzstd) -pthread
 # Loaded by the command when they are needed (cli/loaded.h): jansson, nettle.
-CLI_LIBS   := -ldl
+CLI_LIBS   := -ldl $(MODE_CLI_LIBS)
 # Where else they may lie, seen from the program ($ORIGIN/...): the Python package brings its own.
 LOADED_FROM ?=
 LOADED_FLAG  = $(if $(LOADED_FROM),-Wl$(comma)-rpath$(comma)'$(LOADED_FROM)')

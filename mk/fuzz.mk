@@ -83,12 +83,12 @@ ifneq ($(FUZZ_LINKED),)
 FUZZ_LD       = $(CXX) $(MODE_FLAGS) $(CXXFLAGS) $(LDFLAGS)
 FUZZ_END      = $(if $(filter fuzz,$(1)),$(LIB_FUZZING_ENGINE)) $(or $(MODE_LINKED),-Wl$(comma)-Bstatic -ljansson -lnettle -llz4 -lzstd -Wl$(comma)-Bdynamic) -pthread -ldl
 FUZZ_LOADED  := $(BUILD)/obj/fuzz/engine/linked.o
-$(FUZZ_LOADED): FUZZ_CFLAGS += -Icli
 else
 FUZZ_LD       = $(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LINK) $(LDFLAGS)
 FUZZ_END      = $(if $(filter fuzz,$(1)),$(MODE_ENGINE)) $(LIB_LIBS) $(FUZZ_LIBS_$(2))
 FUZZ_LOADED  := $(BUILD)/obj/cli/loaded.o
 endif
+$(BUILD)/obj/fuzz/engine/linked.o: FUZZ_CFLAGS += -Icli
 fuzz_cli      = $(foreach f,$(FUZZ_CLI_$(1)),$(if $(filter loaded,$(f)),$(FUZZ_LOADED),$(BUILD)/obj/cli/$(f).o))
 
 # $(1) target, $(2) engine source without .c, $(3) directory of the binary

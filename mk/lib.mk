@@ -10,6 +10,8 @@ LIB_SRCS   := $(sort $(foreach d,$(LAYER_DIRS),$(wildcard src/$(d)/*.c)))
 LIB_OBJS   := $(LIB_SRCS:%.c=$(BUILD)/obj/%.o) $(MODE_OBJS)
 CLI_SRCS   := $(sort $(wildcard cli/*.c cli/check/*.c cli/known/*.c cli/nvlink/*.c cli/page/*.c cli/yara/*.c) cli/package/frame.c cli/package/zip.c)
 CLI_OBJS   := $(CLI_SRCS:%.c=$(BUILD)/obj/%.o)
+# A mode may link the libraries that are loaded otherwise (cfi).
+CLI_OBJS   := $(if $(MODE_CLI_LIBS),$(CLI_OBJS:%/cli/loaded.o=%/fuzz/engine/linked.o),$(CLI_OBJS))
 EXPORTS    := src/api/exports.map
 # Sanitizer runtimes are left undefined in a shared object on purpose; nothing else may be.
 ifeq ($(MODE),release)
