@@ -112,7 +112,8 @@ static bool is_artifact(const cuvet_step *step)
     case CUVET_P_PTX:
     case CUVET_P_HOST:
     case CUVET_P_LTOIR:
-    case CUVET_P_BITCODE: return true;
+    case CUVET_P_BITCODE:
+    case CUVET_P_OFFLOAD: return true;
     case CUVET_P_NONE:
     case CUVET_P_SYMBOL:
     case CUVET_P_RELOC:

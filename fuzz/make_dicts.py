@@ -106,6 +106,11 @@ def archive():
             b"__.SYMDEF", b"__.SYMDEF SORTED", b"0         `\n", b"/0:8            "]
 
 
+def offload():
+    return [b"\x10\xff\x10\xad", u32(1) + u64(0), u32(2), u32(3), u64(32), u64(40), u64(16), u64(24), u64(72), b"triple\0", b"arch\0", b"nvptx64-nvidia-cuda\0",
+            b"nvptx", u16(1) + u16(2)]
+
+
 def host():
     return [b".nv_fatbin\0", b"__nv_relfatbin\0", b".nvFatBinSegment\0", b"__nv_module_id\0", b".nvHRKE\0", b".shstrtab\0", u16(62),
             u16(183), u16(243), u64(0x466243B1 | 1 << 32), u64(0x466243B1 | 2 << 32), u64(1), u64(8), u64(0x101), u64(0x403),
@@ -126,6 +131,7 @@ def zstd():
 TARGETS = {
     "archive": lambda: archive() + edges(),
     "bitcode": lambda: bitcode() + edges(),
+    "offload": lambda: offload() + edges(),
     "bytes": lambda: [b"\0", b"4294967295", b"4294967296", b".nv.", b"\x7fELF", u32(0xBA55ED50)],
     "classify": lambda: fatbin()[:4] + elf()[:7] + [u32(0x7F4E43ED), bytes(4) + u32(0x1EE55A01)] + ptx() + archive()[:2] +
     [b"/*/", b"**/", b"\xef\xbb\xbf", b".version", b"//\n"] + edges() + trailer(),
@@ -139,7 +145,7 @@ TARGETS = {
     "note": lambda: note() + edges() + trailer(),
     "planted": lambda: [u32(0x44454221), u32(3), u32(0x2F11)],
     "ptx": ptx,
-    "scan": lambda: fatbin() + elf() + names() + tlv() + note() + meta() + ptx() + archive() + host() + zstd() + bitcode() + edges() + trailer(),
+    "scan": lambda: fatbin() + elf() + names() + tlv() + note() + meta() + ptx() + archive() + offload() + [u32(0x6FFF4C0B)] + host() + zstd() + bitcode() + edges() + trailer(),
     "tlv": lambda: tlv() + edges() + trailer(),
     "zstd": lambda: zstd() + trailer(),
 }

@@ -39,7 +39,7 @@ $(foreach t,frames image known memberopt package policy print serve worker yara 
 # Targets that compare stages with models (tests/model), on programs that the input chooses.
 MODEL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(call find_c,tests/model))
 PROGRAM_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard fuzz/program*.c))
-FUZZ_MODELS := archive choices describe hosts ledger propagate reach select shared slots
+FUZZ_MODELS := archive choices describe hosts ledger offload propagate reach select shared slots
 $(foreach t,$(FUZZ_MODELS),$(eval FUZZ_MORE_$(t) := $(MODEL_OBJS) $(PROGRAM_OBJS)))
 $(foreach o,$(FUZZ_MODELS:%=$(BUILD)/obj/fuzz/target_%.o) $(PROGRAM_OBJS),$(eval $(o): FUZZ_CFLAGS += -Itests))
 # What an engine learns from is the library: models and generator would only cost time.

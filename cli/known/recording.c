@@ -183,7 +183,7 @@ static bool take_path(cli_retelling *retelling, cuvet_path *path)
     for (uint32_t i = 0; i < path->n; i++) {
         cuvet_step *step = &path->step[i];
 
-        if (!TAKE(step->kind) || step->kind > CUVET_P_BITCODE || !TAKE(step->flags) || !TAKE(step->index))
+        if (!TAKE(step->kind) || step->kind > CUVET_P_OFFLOAD || !TAKE(step->flags) || !TAKE(step->index))
             return false;
     }
     return true;
@@ -215,7 +215,7 @@ static bool take_item(cli_retelling *retelling)
         return false;
     ITEM_NUMBERS(FIELD)
 #undef FIELD
-    return item->place <= CUVET_PLACE_ARCHIVE && item->compression <= CUVET_Z_UNKNOWN &&
+    return item->place <= CUVET_PLACE_OFFLOAD && item->compression <= CUVET_Z_UNKNOWN &&
            take_path(retelling, &item->where) && take_text(retelling, &item->ident, &item->ident_len) &&
            take_text(retelling, &item->ar_name, &item->ar_name_len) &&
            take_text(retelling, &item->triple, &item->triple_len) &&

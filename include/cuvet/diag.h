@@ -49,7 +49,8 @@ typedef enum cuvet_step_kind {
     CUVET_P_PTX,
     CUVET_P_HOST, /**< host ELF */
     CUVET_P_LTOIR,
-    CUVET_P_BITCODE
+    CUVET_P_BITCODE,
+    CUVET_P_OFFLOAD /**< image of an offload binary of LLVM */
 } cuvet_step_kind;
 
 #define CUVET_PATH_MAX 12

@@ -39,9 +39,10 @@ typedef enum cuvet_place {
     CUVET_PLACE_SECTION,   /**< a section of a host file that is no data: code, comments, notes, debug data */
     CUVET_PLACE_OUTSIDE,   /**< a host file, outside of all sections */
     CUVET_PLACE_BYTES,     /**< bytes that are no object: a text, say */
-    CUVET_PLACE_TABLE,     /**< tables and names of an archive, or what cannot be read of it */
-    CUVET_PLACE_NESTED,    /**< the content of other device code */
-    CUVET_PLACE_ARCHIVE    /**< an archive in an archive */
+    CUVET_PLACE_TABLE,  /**< tables and names of an archive or offload binary, or what cannot be read of it */
+    CUVET_PLACE_NESTED, /**< the content of other device code */
+    CUVET_PLACE_ARCHIVE, /**< an archive in an archive */
+    CUVET_PLACE_OFFLOAD  /**< an offload binary of LLVM: .llvm.offloading of a host object, or a file */
 } cuvet_place;
 
 /** Flags of a producer. */

@@ -88,7 +88,7 @@ const char *cuvet_step_kind_name(cuvet_step_kind kind)
         [CUVET_P_SYMBOL] = "symbol",   [CUVET_P_RELOC] = "reloc",     [CUVET_P_RECORD] = "record",
         [CUVET_P_NOTE] = "note",       [CUVET_P_SEGMENT] = "segment", [CUVET_P_WRAPPER] = "wrapper",
         [CUVET_P_PTX] = "ptx",         [CUVET_P_HOST] = "host",       [CUVET_P_LTOIR] = "ltoir",
-        [CUVET_P_BITCODE] = "bitcode",
+        [CUVET_P_BITCODE] = "bitcode", [CUVET_P_OFFLOAD] = "offload",
     };
 
     return (size_t)kind < CV_COUNT(NAMES) ? NAMES[kind] : "?";

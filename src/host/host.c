@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "host/host.h"
 
+#include "format/offload/read.h"
 #include "host/parts.h"
 
 /* Section headers that are read at once. */
@@ -157,7 +158,7 @@ static cuvet_status keep_section(cv_host_read_ctx *reader, const cv_elf_section 
     /* Files of debug information alone keep the headers of what is loaded without the bytes. */
     if (header->type == CV_SHT_NOBITS && reader->header.type != CV_ELF_REL)
         return CUVET_OK;
-    if (header->type != CV_SHT_PROGBITS)
+    if (header->type != CV_SHT_PROGBITS && kind != CV_HOSTOBJ_OFFLOAD)
         cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_SECTION_TYPE, at, 0, header->type,
                      CV_SHT_PROGBITS);
     if (header->type == CV_SHT_NOBITS)
@@ -223,6 +224,8 @@ static cv_hostobj_kind section_kind(const cv_host_read_ctx *reader, const cv_elf
 {
     cv_span name, rest;
 
+    if (header->type == CV_OFFLOAD_SECTION)
+        return CV_HOSTOBJ_OFFLOAD;
     if (header->name >= reader->names.span.len)
         return CV_HOSTOBJ_OTHER;
     name = cv_span_tail(reader->names.span, header->name);

@@ -61,14 +61,15 @@ int cv_select_compare(const cuvet_candidate *left, const cuvet_candidate *right)
 }
 
 /* Order of the candidates that fit in one number, small is good: sorting by it ranks them all at once. What
- * lies in the data of a host object comes last: neither a linker nor a dumper reads it. */
+ * lies in the data or the offload binaries of a host object comes last: neither a linker nor a dumper reads
+ * it. */
 static uint64_t order_of(const cv_candidate *in)
 {
     const cuvet_candidate *candidate = &in->pub;
     uint64_t sm = UINT32_MAX - candidate->sm, suffix = (uint64_t)(2 - suffix_rank(candidate->suffix));
+    bool hidden = in->unit.place == CUVET_PLACE_DATA || in->unit.place == CUVET_PLACE_OFFLOAD;
 
-    return (uint64_t)(in->unit.place == CUVET_PLACE_DATA) << 35 | sm << 3 |
-           (uint64_t)(candidate->kind != CUVET_K_CUBIN) << 2 | suffix;
+    return (uint64_t)hidden << 35 | sm << 3 | (uint64_t)(candidate->kind != CUVET_K_CUBIN) << 2 | suffix;
 }
 
 /* Of members that are equal in everything the first one wins; but of PTX without suffix for the very number

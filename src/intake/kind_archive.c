@@ -99,12 +99,16 @@ static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, u
     state->next = (cv_piece){ .what = table ? CV_PIECE_TABLE : CV_PIECE_REGION,
                               .off = body,
                               .end = body + header->body_size,
+                              .step = CUVET_P_MEMBER,
                               .index = index };
     *piece = state->next;
     state->content = hidden;
     if (hidden)
-        *piece =
-            (cv_piece){ .what = CV_PIECE_TABLE, .off = at + CV_AR_HEADER_SIZE, .end = body, .index = index };
+        *piece = (cv_piece){ .what = CV_PIECE_TABLE,
+                             .off = at + CV_AR_HEADER_SIZE,
+                             .end = body,
+                             .step = CUVET_P_MEMBER,
+                             .index = index };
     return CUVET_OK;
 }
 
@@ -113,8 +117,11 @@ static void rest_as_table(cv_walk *walk, cv_region *region, cv_piece *piece)
 {
     const archive_state *state = region->state;
 
-    *piece =
-        (cv_piece){ .what = CV_PIECE_TABLE, .off = region->pos, .end = region->end, .index = state->index };
+    *piece = (cv_piece){ .what = CV_PIECE_TABLE,
+                         .off = region->pos,
+                         .end = region->end,
+                         .step = CUVET_P_MEMBER,
+                         .index = state->index };
     region->pos = region->covered = region->end;
     cv_u8s_clear(&walk->name);
     walk->named = false;

@@ -35,8 +35,11 @@ typedef enum cv_piece_kind {
 typedef struct cv_piece {
     cv_piece_kind what;
     uint64_t off, end;
-    uint64_t index; /* REGION, TABLE: of the member */
-    cv_span head;   /* HIT: what is in memory from there on */
+    cuvet_step_kind step; /* REGION, TABLE: in the path of what is in it … */
+    uint64_t index;       /* … with its number */
+    bool raw;             /* … which can be no object */
+    cuvet_place place;    /* REGION: of what lies in it; 0: as in archives */
+    cv_span head;         /* HIT: what is in memory from there on */
 } cv_piece;
 
 struct cv_look; /* see probe.h */
@@ -95,6 +98,9 @@ CV_MUST cuvet_status cv_walk_name(cv_ctx *ctx, cv_walk *walk, cv_span name);
 CV_MUST cuvet_status cv_walk_unit(cv_ctx *ctx, cv_walk *walk, cuvet_place place, uint64_t off, cv_unit *out);
 void cv_walk_claim(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t len, cv_claim_kind owner,
                    uint32_t index);
+/* Bytes of the region up to 'to' that nobody has claimed yet: they are nobody's. For rows whose parts lie in
+ * bytes that are searched. */
+CV_MUST cuvet_status cv_walk_gap(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t to);
 /* Say it when the code at this place is where nobody looks for any. */
 void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, cuvet_place place);
 /* The region as one unit. */

@@ -5,15 +5,13 @@
 #include "format/elf/read.h"
 #include "format/fatbin/read.h"
 
-#define HEAD UINT64_C(64)
-
 cuvet_status cv_search(cv_ctx *ctx, cv_window *window, const cuvet_source *src, uint64_t from, uint64_t end,
                        bool *found, uint64_t *at, cv_span *head)
 {
     *found = false;
     while (from < end && end - from >= 4) {
         cv_span span;
-        cuvet_status status = cv_window_at(ctx, window, src, from, HEAD, end, &span);
+        cuvet_status status = cv_window_at(ctx, window, src, from, CV_SEARCH_HEAD, end, &span);
         uint64_t hit;
 
         if (status != CUVET_OK)
@@ -22,7 +20,7 @@ cuvet_status cv_search(cv_ctx *ctx, cv_window *window, const cuvet_source *src, 
         if (hit < span.len) {
             *found = true;
             *at = from + hit;
-            return cv_window_at(ctx, window, src, *at, HEAD, end, head);
+            return cv_window_at(ctx, window, src, *at, CV_SEARCH_HEAD, end, head);
         }
         /* The last three bytes may begin a magic that the next window completes; zeros begin none, and are
          * not read where a file has a hole. */

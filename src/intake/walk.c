@@ -110,10 +110,9 @@ cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_pie
         return CUVET_OK;
     }
     status = cv_walk_unit(ctx, walk, cv_place_at(ctx, walk, region->off, false), region->off, unit);
-    if (region->embedded) {
+    if (region->embedded)
         ctx->path = cv_walk_object(walk)->path; /* the place is one in there */
-        cv_walk_say_place(ctx, walk, region->off, unit->place);
-    }
+    cv_walk_say_place(ctx, walk, region->off, unit->place);
     unit->row = region->row;
     unit->payload_size = region->end - region->off;
     unit->embedded = region->embedded;
@@ -209,8 +208,7 @@ static cuvet_status check_sections(cv_ctx *ctx, cv_walk *walk, uint64_t from, ui
     return status;
 }
 
-/* Bytes of the region up to 'to' that nobody has claimed yet. */
-static cuvet_status claim_gap(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t to)
+cuvet_status cv_walk_gap(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t to)
 {
     uint64_t from = region->covered, rest = cv_min(region->rest_end, to);
     cv_claim_kind owner = region->host         ? CV_CLAIM_HOST
@@ -367,7 +365,7 @@ static __attribute__((noinline)) cuvet_status enter_hit(cv_ctx *ctx, cv_walk *wa
         in->pos = in->end;
         return CUVET_OK;
     }
-    status = claim_gap(ctx, walk, in, child.off);
+    status = cv_walk_gap(ctx, walk, in, child.off);
     if (status != CUVET_OK)
         return status;
     cv_path_push(ctx, row->step, true, container ? in->n_fatbin++ : in->n_elf++);
@@ -389,12 +387,18 @@ static __attribute__((noinline)) cuvet_status enter_head(cv_ctx *ctx, cv_walk *w
 }
 
 /* A part that is walked on its own. */
-static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, const cv_piece *piece)
+static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, const cv_region *in, const cv_piece *piece)
 {
+    cuvet_place place = in->place != 0 ? in->place : piece->place;
+    cuvet_status status;
+
     if (piece->off == piece->end)
         return CUVET_OK;
-    cv_path_push(ctx, CUVET_P_MEMBER, true, piece->index);
-    return push_region(ctx, walk, piece->off, piece->end, false, piece->what == CV_PIECE_TABLE);
+    cv_path_push(ctx, piece->step, true, piece->index);
+    status = push_region(ctx, walk, piece->off, piece->end, piece->raw, piece->what == CV_PIECE_TABLE);
+    if (status == CUVET_OK)
+        top_region(walk)->place = place;
+    return status;
 }
 
 /* A container whose members could not all be walked: the search goes on where the walk stopped, so that
@@ -414,7 +418,7 @@ static cuvet_status leave_found(cv_ctx *ctx, cv_walk *walk, cv_region *in, const
 
 static cuvet_status end_region(cv_ctx *ctx, cv_walk *walk, cv_region *region)
 {
-    cuvet_status status = region->found ? CUVET_OK : claim_gap(ctx, walk, region, region->end);
+    cuvet_status status = region->found ? CUVET_OK : cv_walk_gap(ctx, walk, region, region->end);
 
     if (status != CUVET_OK)
         return status;
@@ -433,7 +437,7 @@ static cuvet_status take_piece(cv_ctx *ctx, cv_walk *walk, cv_region *region, co
     case CV_PIECE_HIT: return enter_hit(ctx, walk, region, piece);
     case CV_PIECE_HEAD: return enter_head(ctx, walk, region);
     case CV_PIECE_REGION:
-    case CV_PIECE_TABLE: return enter_part(ctx, walk, piece);
+    case CV_PIECE_TABLE: return enter_part(ctx, walk, region, piece);
     case CV_PIECE_END: return end_region(ctx, walk, region);
     case CV_PIECE_NONE:
     case CV_PIECE_UNIT: break;

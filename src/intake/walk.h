@@ -22,6 +22,7 @@ typedef struct cv_region {
     cuvet_path path;                     /* prefix of everything in it */
     bool raw;                            /* can be no object */
     bool table;                          /* of an archive, or what is left of a damaged one */
+    cuvet_place place;                   /* of what lies in it; 0: where rules of files and archives put it */
     bool found;                          /* in the region below it on the stack … */
     bool embedded;                       /* … by the search */
     bool bare;                           /* starts with a container: nothing but containers may follow */

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Host objects and archives made from parts, so that device code can lie at any place of them."""
+import os
 import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "corpus"))
+import offload  # noqa: E402
 
 ET_NONE, ET_REL, ET_EXEC, ET_DYN, ET_CORE = range(5)
 NULL, PROGBITS, SYMTAB, STRTAB, RELA, NOTE, NOBITS, INIT_ARRAY = 0, 1, 2, 3, 4, 7, 8, 14
@@ -96,6 +101,13 @@ def cases(good, evil, cubin, ptx):
     yield "behind the last section", "a.o", wrapped([first], behind=(5, evil)), "OUTSIDE"
     yield "behind the file", "a.o", wrapped([first], tail=evil), "OUTSIDE"
     yield "moved by 1 behind the file", "a.o", wrapped([first], tail=b"\1" + evil), "OUTSIDE"
+    for what, image in (("a container", evil), ("a cubin", cubin)):
+        binary = offload.binary(offload.image(image, arch=b"sm_90"))
+        for name in (".llvm.offloading", ".rodata", ""):
+            holder = section(name, binary, offload.SECTION, EXCLUDE)
+            yield "%s in offload binaries in '%s'" % (what, name), "a.o", wrapped([first, holder]), "OFFLOAD"
+            yield "%s in offload binaries in '%s', in front" % (what, name), "a.o", wrapped([holder, first], 2), "OFFLOAD"
+        yield what + " in an offload binary in a section of another type", "a.o", wrapped([first, section(".llvm.offloading", binary)]), "DATA"
     yield "a second container of a fat binary", "a.fatbin", good + evil, "FOLLOWING"
     one = ("good.o/", wrapped([first]))
     for what, entry, place in (
@@ -108,6 +120,8 @@ def cases(good, evil, cubin, ptx):
         ("a text with the name of an object", ("evil.o/", b"just some text\n" + evil), "BYTES"),
         ("an archive", ("in.a/", archive(("evil.o/", wrapped([section(REL, evil)])))), "ARCHIVE"),
         ("an archive of a cubin", ("in.a/", archive(("evil.o/", cubin))), "ARCHIVE"),
+        ("an offload binary", ("evil.o/", offload.binary(offload.image(cubin))), "OFFLOAD"),
+        ("strings of an offload binary", ("evil.o/", offload.binary(offload.image(b"", more=[(b"note", evil)]), version=2)), "TABLE"),
         ("a symbol table", ("/", bytes(4) + evil), "TABLE"), ("a symbol table of 64 bits", ("/SYM64/", bytes(8) + evil), "TABLE"),
         ("a table of names", ("//", evil), "TABLE"),
         ("a host object as a symbol table", ("/", wrapped([section(REL, evil)])), "TABLE"),

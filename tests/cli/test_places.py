@@ -117,7 +117,7 @@ def parts():
 RULES = {"FILE": None, "MEMBER": "CV-LINK-047", "OBJECT": None, "NAMED": "CV-LINK-048", "UNNAMED": "CV-LINK-049",
          "FOLLOWING": "CV-LINK-050", "FINISHED": "CV-LINK-051", "PROGRAM": "CV-LINK-052", "DATA": "CV-LINK-053",
          "SECTION": "CV-LINK-054", "OUTSIDE": "CV-LINK-055", "BYTES": "CV-LINK-056", "TABLE": "CV-LINK-057",
-         "NESTED": "CV-LINK-058", "ARCHIVE": "CV-LINK-059"}
+         "NESTED": "CV-LINK-058", "ARCHIVE": "CV-LINK-059", "OFFLOAD": "CV-LINK-136"}
 
 
 def places():
@@ -180,7 +180,7 @@ def what_a_scan_says_and_a_selection_takes():
         r = cuvet("select", "--arch=sm_90", path)
         equal(("CV-INPUT-013" in r.out + r.err), not chosen, what + "\n" + r.out)
         # of equal ones that of the right place
-        assert place not in ("DATA", "SECTION", "OUTSIDE", "BYTES", "TABLE") or \
+        assert place not in ("DATA", "OFFLOAD", "SECTION", "OUTSIDE", "BYTES", "TABLE") or \
             re.search(r"^  \* .* %d  \S*fatbin" % len(GOOD), r.out, re.M), what + "\n" + r.out
         equal(len(re.findall(r"^ +\*? +(?:\d+|-) +elf ", r.out, re.M)), 1 + chosen, what + "\n" + r.out + r.err)
 

@@ -42,8 +42,8 @@ SHARE = 95
 PARTS = ("scan", "input", "link", "finalize", "models")
 # Cheap ones first, and those that know most.
 TARGETS = {
-    "scan": "verdict fields places choices admits fatbin elf note tlv meta lz4 zstd ptx archive bytes ledger cubin model classify hostobj scan readers elf_api input linkfile api_sequence alloc_fault",
-    "input": "choices hosts admits places fields verdict archive hostobj select linkfile input readers scan link api_sequence",
+    "scan": "verdict fields places choices admits fatbin elf note tlv meta lz4 zstd ptx archive offload bytes ledger cubin model classify hostobj scan readers elf_api input linkfile api_sequence alloc_fault",
+    "input": "choices hosts admits places fields verdict archive offload hostobj select linkfile input readers scan link api_sequence",
     "link": "writer reach propagate shared slots describe resolve relocate layout link linkfile alloc_fault",
     "finalize": "finalize backend dwarf compat",
 }

@@ -21,6 +21,7 @@ import zlib
 
 import bombs
 import edit
+import offload
 
 sys.path.insert(0, os.path.join(bombs.ROOT, 'bench'))
 
@@ -249,6 +250,66 @@ def members_named_by_one_long_name(size):
     rows = size * 3 // 4 // 60
     step = max(size // 4 // rows, 1)
     return [edit.archive([(b'//', table)] + [(b'/%d' % (i * step % (size // 4)), b'') for i in range(rows)])]
+
+
+# ---- offload binaries ----
+
+
+def offloads(one_more):
+    """one binary behind the other: one_more(i) is a binary"""
+
+    def make(size):
+        each = len(one_more(0))
+        return [b''.join(one_more(i) for i in range(max(size // each, 1)))]
+
+    return make
+
+
+for _name, _data in (('empty', b''), ('byte', b'x'), ('host', bombs.sample('host-plain.o'))):
+    _binary = offload.binary(offload.image(_data))
+    add('offload binaries', 'images-%s' % _name, offloads(lambda i, binary=_binary: binary))
+    add('offload binaries', 'section of images-%s' % _name, lambda size, binary=_binary: [offload.host(binary * max(size // len(binary), 1))])
+
+
+def entries_of(count, strings, place):
+    """entries of one binary over 'place' of its bytes, that many strings each, which all are the same"""
+
+    def make(size):
+        rows = min(size // 2 // 40, count)
+        at, text = 32 + 40 * rows, size - 24 * strings(size)
+        out = bytearray(size)
+        out[:32] = offload.MAGIC + struct.pack('<IQQQ', 2, size, 32, rows)
+        for i in range(rows):
+            off, length = place(i, size)
+            struct.pack_into('<HHIQQQQ', out, 32 + 40 * i, 1, 2, 0, text, strings(size), off, length)
+        for i in range(strings(size)):
+            struct.pack_into('<QQQ', out, text + 24 * i, at, at, 0)
+        out[at:text] = b'k' * (text - at - 1) + b'\0'
+        return [bytes(out)]
+
+    return make
+
+
+add('offload binaries', 'strings-of-all', entries_of(4096, lambda size: size // 48, lambda i, size: (size, 0)))
+add('offload binaries', 'long-key', entries_of(4096, lambda size: 64, lambda i, size: (size, 0)))
+add('offload binaries', 'images-that-overlap', entries_of(4096, lambda size: 0, lambda i, size: (size // 2 + i, size // 4)))
+add('offload binaries', 'images-of-a-byte', entries_of(4096, lambda size: 0, lambda i, size: (size // 2 + 2 * i, 1)))
+
+
+@family('offload binaries')
+def offload_in_offload(size):
+    """as deep as it goes"""
+    out = bytes(size // 2)
+    while len(out) < size:
+        out = offload.binary(offload.image(offload.host(out)))
+    return [out]
+
+
+@family('offload binaries')
+def sections_of_offload_binaries(size):
+    """sections that lie over each other, each of which begins a byte later"""
+    binary = offload.binary(offload.image(b''))
+    return [offload.host(*[binary] * (size // (64 + len(binary))))]
 
 
 # ---- packages ----

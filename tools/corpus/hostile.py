@@ -32,6 +32,7 @@ import cases_twins  # noqa: F401
 import cases_meta  # noqa: F401
 import cases_graph  # noqa: F401
 import cases_host  # noqa: F401
+import cases_offload  # noqa: F401
 import cases_legal  # noqa: F401
 
 CORPUS = registry.CORPUS

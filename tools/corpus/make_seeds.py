@@ -17,6 +17,7 @@ import tarfile
 
 import bitcode
 import edit
+import offload
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = os.path.join(ROOT, "corpus")
@@ -236,6 +237,33 @@ def make_bitcode():
     put("bitcode", "definition", bitcode.stream(bitcode.module(before=bitcode.endless)))
     put("scan", "bitcode", bitcode.stream() + trailer(0x40))
     put("scan", "bitcode-in-archive", ar_file(bitcode.stream(), bitcode.wrapped(bitcode.stream(bitcode.module(b"i686")))))
+
+
+def make_offload():
+    one = offload.image(b"\x7fELF not much more", more=[(b"feature", b"+ptx80")])
+    other = offload.image(b"BC\xc0\xde", offload.BITCODE, offload.HIP, offload.AMD_TRIPLE, b"gfx906")
+    put("offload", "one", offload.binary(one))
+    put("offload", "joined", offload.binary(one) + offload.binary(other))
+    for version in (2, 3):
+        put("offload", "several-%d" % version, offload.binary(one, other, one, version=version))
+    put("offload", "no-strings", offload.binary({**one, "strings": []}))
+    put("offload", "no-image", offload.binary(offload.image(b"")))
+    for name, field, value, version in (
+        ("compressed", offload.INFLATED, 4096, 3), ("size-31", offload.SIZE, 31, 1), ("size-odd", offload.SIZE, 129, 1),
+        ("entries-31", offload.ENTRIES, 31, 2), ("many", offload.COUNT, 1 << 61, 2), ("entry-48", offload.COUNT, 48, 1),
+        ("version-0", (4, 4), 0, 2), ("version-4", (4, 4), 4, 2), ("magic", (0, 4), 0, 1),
+    ):
+        put("offload", name, edit.Blob(offload.binary(one, version=version)).put(field, value))
+    for name, field, value in (("image-wraps", offload.IMAGE_SIZE, -8), ("strings-past", offload.STRINGS, 1 << 40), ("strings-many", offload.N_STRINGS, 1 << 60)):
+        put("offload", name, edit.Blob(offload.binary(one)).put(field, value, 32))
+    for version in (1, 2):
+        put("offload", "triple-twice-%d" % version, offload.binary({**one, "strings": one["strings"] + [(b"triple", b"x86_64")]}, version=version))
+        put("offload", "value-past-%d" % version, edit.Blob(offload.binary(one, version=version)).put((8, 8), 1 << 20, 72))
+    for cut in (3, 4, 31, 32, 71):
+        put("offload", "cut-%02d" % cut, offload.binary(one)[:cut])
+    put("offload", "tail", offload.binary(one) + b"tail")
+    put("scan", "offload", offload.binary(offload.image(bitcode.stream(), offload.BITCODE)))
+    put("scan", "offload-in-host", offload.host(offload.binary(other, one, version=2), offload.binary(one)))
 
 
 def make_host():
@@ -960,7 +988,7 @@ def make_dump():
 
 def main():
     check, bad = "--check" in sys.argv[1:], 0
-    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_host, make_ptx, make_classify, make_scan,
+    for make in (make_bytes, make_codecs, make_elf, make_sections, make_fatbin, make_archive, make_bitcode, make_offload, make_host, make_ptx, make_classify, make_scan,
                  make_input, make_link, make_relocate, make_dwarf, make_model, make_finalize, make_backend, make_frames, make_worker, make_known, make_policy, make_print, make_serve, make_package, make_zip, make_image,
                  make_memberopt, make_programs, make_yara, make_verdict, make_fields, make_golden, make_dump):
         make()

@@ -29,7 +29,8 @@ typedef enum cv_hostobj_kind {
     CV_HOSTOBJ_WRAPPERS,  /* .nvFatBinSegment */
     CV_HOSTOBJ_MODULE_ID, /* __nv_module_id */
     CV_HOSTOBJ_REFS,      /* .nvHRDE, .nvHRDI, .nvHRCE, .nvHRCI: variables that host code refers to */
-    CV_HOSTOBJ_KERNELS    /* .nvHRKE, .nvHRKI: kernels */
+    CV_HOSTOBJ_KERNELS,   /* .nvHRKE, .nvHRKI: kernels */
+    CV_HOSTOBJ_OFFLOAD    /* offload binaries, told by the type: .llvm.offloading */
 } cv_hostobj_kind;
 
 /* Longest section name of interest, with its NUL. */

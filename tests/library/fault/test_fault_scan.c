@@ -89,9 +89,17 @@ static fault_scan_outcome scan(fault_scan_file *file, const cuvet_alloc *alloc, 
     return outcome;
 }
 
-static const char *const SAMPLES[] = { "multi.fatbin",  "back-to-back.fatbin", "long-names.a",
-                                       "host-plain.so", "host-plain.o",        "lto.fatbin",
-                                       "ident.fatbin",  "multi-lz4.fatbin",    "elf-raw.fatbin" };
+static const char *const SAMPLES[] = { "multi.fatbin",
+                                       "back-to-back.fatbin",
+                                       "long-names.a",
+                                       "host-plain.so",
+                                       "../legal/offload-nested.o",
+                                       "../legal/offload-several.offload",
+                                       "host-plain.o",
+                                       "lto.fatbin",
+                                       "ident.fatbin",
+                                       "multi-lz4.fatbin",
+                                       "elf-raw.fatbin" };
 
 static void load(const char *name, fault_scan_file *file)
 {

@@ -70,14 +70,14 @@ START_TEST(names)
     CHECK_NAMES(cuvet_field_kind, CUVET_FIELD_PADDING);
     CHECK_NAMES(cuvet_final_phase, CUVET_FINAL_POSTLINK);
     CHECK_NAMES(cuvet_kind, CUVET_K_HOST_ELF);
-    CHECK_NAMES(cuvet_place, CUVET_PLACE_ARCHIVE);
+    CHECK_NAMES(cuvet_place, CUVET_PLACE_OFFLOAD);
     CHECK_NAMES(cuvet_reason, CUVET_REASON_ARCH_ZERO);
     CHECK_NAMES(cuvet_reference, CUVET_REFERENCE_RESULT);
     CHECK_NAMES(cuvet_request, CUVET_REQUEST_LTOIR);
     CHECK_NAMES(cuvet_section_content, CUVET_CONTENT_NOBITS);
     CHECK_NAMES(cuvet_select_state, CUVET_SELECT_FAILED);
     CHECK_NAMES(cuvet_severity, CUVET_ERROR);
-    CHECK_NAMES(cuvet_step_kind, CUVET_P_BITCODE);
+    CHECK_NAMES(cuvet_step_kind, CUVET_P_OFFLOAD);
     CHECK_NAMES(cuvet_verdict, CUVET_V_ERROR);
     ck_assert_str_eq(cuvet_class_name(CUVET_C_TARGET), "target");
     ck_assert_str_eq(cuvet_final_code_name(CUVET_FINAL_NO_COMPAT), "NO_COMPAT");

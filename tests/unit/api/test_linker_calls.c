@@ -240,7 +240,8 @@ START_TEST(places)
 {
     static const cuvet_place TAKEN[] = { CUVET_PLACE_FILE, CUVET_PLACE_MEMBER, CUVET_PLACE_OBJECT,
                                          CUVET_PLACE_NAMED };
-    static const cuvet_place LEFT[] = { CUVET_PLACE_FINISHED, CUVET_PLACE_PROGRAM, CUVET_PLACE_DATA };
+    static const cuvet_place LEFT[] = { CUVET_PLACE_FINISHED, CUVET_PLACE_PROGRAM, CUVET_PLACE_DATA,
+                                        CUVET_PLACE_OFFLOAD };
     const cuvet_linker_options opts = lc_options("sm_80");
     cuvet_linker linker = lc_linker(&opts);
     linker_state *body;

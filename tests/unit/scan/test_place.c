@@ -35,6 +35,13 @@ static const struct {
     /* Tools that link take no programs from archives. */
     { "host-plain.exe", 1, 0, { CUVET_PLACE_BYTES, CUVET_PLACE_BYTES } },
     { "host-plain.so", 1, 0, { CUVET_PLACE_BYTES, CUVET_PLACE_BYTES } },
+    /* Images of offload binaries: as a file, in a member, in a section of an object, of a program. */
+    { "../legal/offload-one.offload", 0, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/offload-one.offload", 1, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/CV-BC-001.offload-bitcode-object.o", 0, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/CV-BC-001.offload-bitcode-object.o", 1, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/offload-program.so", 0, 0, { CUVET_PLACE_PROGRAM, CUVET_PLACE_PROGRAM } },
+    { "../legal/offload-program.so", 1, 0, { CUVET_PLACE_BYTES, CUVET_PLACE_BYTES } },
     { "host-merged.o", 0, 0, { CUVET_PLACE_OBJECT, CUVET_PLACE_NAMED } },
     { "host-merged.o", 0, SECOND_NAME, { CUVET_PLACE_OBJECT, CUVET_PLACE_UNNAMED } },
 };
