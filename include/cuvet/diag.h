@@ -42,7 +42,7 @@ typedef enum cuvet_step_kind {
     CUVET_P_SECTION,
     CUVET_P_SYMBOL,
     CUVET_P_RELOC,
-    CUVET_P_RECORD, /**< TLV record, call graph record, prototype record */
+    CUVET_P_RECORD, /**< TLV, call graph or prototype record; what is no image of an offload binary */
     CUVET_P_NOTE,
     CUVET_P_SEGMENT,
     CUVET_P_WRAPPER,

@@ -101,6 +101,7 @@ static cuvet_status read_counts(cv_host_read_ctx *reader)
     if (reader->n_sections > reader->ctx->lim.sections)
         return cv_reject(reader->ctx, CV_R_LIMIT_SECTIONS, reader->base + reader->header.shoff,
                          reader->n_sections, reader->ctx->lim.sections);
+    reader->listed = true;
     reader->tables = reader->n_sections > 1;
     reader->host->n_sections = reader->n_sections;
     return CUVET_OK;
@@ -219,43 +220,52 @@ cv_host_use cv_host_use_at(const cv_host *host, uint64_t off)
     return use;
 }
 
-/* A name of interest is short: look at no more than that. */
-static cv_hostobj_kind section_kind(const cv_host_read_ctx *reader, const cv_elf_section *header)
+/* A name of interest is short: look at no more than that. Sections of offload binaries are told by their
+ * type, so that they need no name, and may be the first of the table. */
+static cv_hostobj_kind section_kind(const cv_host_read_ctx *reader, const cv_elf_section *header,
+                                    uint64_t index)
 {
+    cv_hostobj_kind kind = CV_HOSTOBJ_OTHER;
     cv_span name, rest;
 
-    if (header->type == CV_OFFLOAD_SECTION)
-        return CV_HOSTOBJ_OFFLOAD;
-    if (header->name >= reader->names.span.len)
-        return CV_HOSTOBJ_OTHER;
-    name = cv_span_tail(reader->names.span, header->name);
-    name.len = cv_min(name.len, CV_HOSTOBJ_NAME);
-    return cv_span_cstr(name, 0, &rest) ? cv_hostobj_section(rest) : CV_HOSTOBJ_OTHER;
+    if (index != 0 && header->name < reader->names.span.len) {
+        name = cv_span_tail(reader->names.span, header->name);
+        name.len = cv_min(name.len, CV_HOSTOBJ_NAME);
+        kind = cv_span_cstr(name, 0, &rest) ? cv_hostobj_section(rest) : CV_HOSTOBJ_OTHER;
+    }
+    return kind == CV_HOSTOBJ_OTHER && header->type == CV_OFFLOAD_SECTION ? CV_HOSTOBJ_OFFLOAD : kind;
+}
+
+static cuvet_status read_section(cv_host_read_ctx *reader, uint64_t index)
+{
+    cv_elf_section header;
+    cuvet_status status = cv_host_header(reader, index, &header);
+    cv_hostobj_kind kind;
+    bool named;
+
+    if (status != CUVET_OK)
+        return status;
+    kind = section_kind(reader, &header, index);
+    named = header.name < reader->names.span.len || header.name == 0;
+    if (reader->tables && index != 0 && !named)
+        cv_report_at(reader->ctx, CUVET_P_SECTION, index, CV_R_HOST_NAME_OFFSET,
+                     reader->base + reader->header.shoff + index * cv_elf_shdr_size(reader->header.is32), 4,
+                     header.name, reader->names.span.len);
+    if (kind != CV_HOSTOBJ_OTHER)
+        return keep_section(reader, &header, index, kind);
+    return reader->tables && index != 0 && named ? note_use(reader, &header) : CUVET_OK;
 }
 
 static cuvet_status read_sections(cv_host_read_ctx *reader)
 {
     cuvet_status status = CUVET_OK;
 
-    if (!reader->tables || !cv_work(reader->ctx, reader->n_sections * 4, reader->base + reader->header.shoff))
-        return reader->tables ? CUVET_E_LIMIT : CUVET_OK;
-    for (uint64_t i = 1; i < reader->n_sections && status == CUVET_OK; i++) {
-        cv_elf_section header;
-        cv_hostobj_kind kind;
-
-        status = cv_host_header(reader, i, &header);
-        if (status != CUVET_OK)
-            break;
-        if (header.name >= reader->names.span.len && header.name != 0) {
-            cv_report_at(reader->ctx, CUVET_P_SECTION, i, CV_R_HOST_NAME_OFFSET,
-                         reader->base + reader->header.shoff + i * cv_elf_shdr_size(reader->header.is32), 4,
-                         header.name, reader->names.span.len);
-            continue;
-        }
-        kind = section_kind(reader, &header);
-        status =
-            kind != CV_HOSTOBJ_OTHER ? keep_section(reader, &header, i, kind) : note_use(reader, &header);
-    }
+    if (!reader->listed)
+        return CUVET_OK;
+    if (!cv_work(reader->ctx, reader->n_sections * 4, reader->base + reader->header.shoff))
+        return CUVET_E_LIMIT;
+    for (uint64_t i = 0; i < reader->n_sections && status == CUVET_OK; i++)
+        status = read_section(reader, i);
     return status;
 }
 

@@ -14,7 +14,8 @@ typedef struct cv_host_read_ctx {
     uint64_t base, size;
     cv_host *host;
     cv_elf_header header;
-    bool tables; /* the section table can be read */
+    bool listed; /* the section table can be read … */
+    bool tables; /* … and the names in it */
     uint64_t n_sections;
     uint32_t names_index;      /* section index of the name table, 0: none */
     cv_block headers;          /* a run of section headers … */

@@ -8,6 +8,9 @@ typedef struct archive_state {
     bool content; /* the content of the member comes next, …*/
     cv_piece next;
     uint64_t index; /* of the next member */
+    bool opened;    /* what follows is here */
+    cv_u8s name;    /* of the member that the archive lies in … */
+    cv_block table; /* … and the table that the names of those around it are in */
 } archive_state;
 
 static cv_probe_result probe_archive(cv_span head)
@@ -31,6 +34,12 @@ static cuvet_status open_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
     if (status != CUVET_OK)
         return status;
     state->thin = kind == CV_AR_THIN;
+    state->opened = true;
+    state->name = walk->name;
+    state->table = walk->ar_table;
+    walk->name = (cv_u8s){ 0 };
+    walk->ar_table = (cv_block){ 0 };
+    walk->named = false;
     cv_walk_claim(ctx, walk, region->off, CV_AR_MAGIC_SIZE, CV_CLAIM_AR_MAGIC, 0);
     region->pos = region->covered = region->rest_end = region->off + CV_AR_MAGIC_SIZE;
     return CUVET_OK;
@@ -164,6 +173,21 @@ static cuvet_status next_in_archive(cv_ctx *ctx, cv_walk *walk, cv_region *regio
     return status == CUVET_E_MALFORMED ? CUVET_OK : status;
 }
 
+static cuvet_status close_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region, bool whole)
+{
+    archive_state *state = region->state;
+
+    (void)whole;
+    if (!state || !state->opened) /* NULL: there was no memory for it */
+        return CUVET_OK;
+    cv_u8s_free(&ctx->mem, &walk->name);
+    cv_block_free(ctx, &walk->ar_table);
+    walk->name = state->name;
+    walk->ar_table = state->table;
+    walk->named = false;
+    return CUVET_OK;
+}
+
 static const cv_magic MAGIC[] = {
     { UINT64_C(0x0A3E686372613C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<arch>\n" */
     { UINT64_C(0x0A3E6E6968743C21), 8, 2, CUVET_K_ARCHIVE }, /* "!<thin>\n" */
@@ -180,4 +204,5 @@ const cv_container_ops cv_kind_archive = { .name = "archive",
                                            .probe = probe_archive,
                                            .describe = describe_archive,
                                            .open = open_archive,
-                                           .next = next_in_archive };
+                                           .next = next_in_archive,
+                                           .close = close_archive };

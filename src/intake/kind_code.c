@@ -99,7 +99,7 @@ cuvet_status cv_ir_bitcode(const cv_ir *ir, cv_mem *mem, cv_u8s *triple)
         cv_report(ir->ctx, CV_R_BC_STREAM, ir->off, 0, ir->head->span.len, 0);
     if (bitcode.n_triples > 1)
         cv_report(ir->ctx, CV_R_BC_TRIPLES, ir->off, 0, bitcode.n_triples, 1);
-    if (bitcode.others && bitcode.whole)
+    if (bitcode.others && bitcode.whole && !bitcode.embeds && !ir->for_cuda)
         status = has_one_module(ir, &bitcode, &one);
     cv_report(ir->ctx, one ? CV_R_BC_OTHER_MACHINE : CV_R_BC_OPAQUE, ir->off, ir->size, ir->size, 0);
     return status;
@@ -131,8 +131,7 @@ cuvet_status cv_ir_search(const cv_ir *ir, uint64_t *at)
             return status;
         if (found && !cv_work(ir->ctx, HIT_WORK, hit))
             return CUVET_OK;
-        if (found && (cv_u32_at(head, 0) == CV_FATBIN_MAGIC ? cv_u32_at(head, 4) == CV_FATBIN_TAIL
-                                                            : cv_locate_is_device(head))) {
+        if (found && cv_locate_is_code(head)) {
             *at = hit - ir->off;
             cv_report(ir->ctx, CV_R_FATBIN_HIDDEN, hit, 8, *at, 0);
             return CUVET_OK;
@@ -145,8 +144,8 @@ cuvet_status cv_ir_search(const cv_ir *ir, uint64_t *at)
 static void examine_ir(cv_examine_job *job)
 {
     cv_result *result = job->result;
-    cv_ir ir = { job->ctx, &job->worker->stored, &job->worker->head,     &job->worker->window,
-                 job->src, job->unit->off,       job->unit->payload_size };
+    cv_ir ir = { job->ctx, &job->worker->stored, &job->worker->head,      &job->worker->window,
+                 job->src, job->unit->off,       job->unit->payload_size, job->unit->for_cuda };
     bool bitcode = job->unit->row->kind == CUVET_K_BITCODE;
     bool full = job->opt->depth == CUVET_DEPTH_FULL && !job->unit->skip_payload;
 

@@ -13,6 +13,7 @@ typedef struct cv_ir {
     cv_window *window;
     const cuvet_source *src;
     uint64_t off, size; /* of the object */
+    bool for_cuda;      /* what it lies in says that it is for a CUDA device, whatever its triple says */
 } cv_ir;
 
 /* Target triple, in memory of 'mem', and what is to be said of it. @return OK · MALFORMED · IO · NOMEM ·

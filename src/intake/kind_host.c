@@ -56,20 +56,22 @@ static cuvet_status open_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_
     return status == CUVET_E_LIMIT ? CUVET_OK : status;
 }
 
-/* The next section that holds offload binaries; NULL: none. One that begins in what has been walked cannot be
- * walked again. */
+/* The next section that holds offload binaries; NULL: none. One that begins in what has been walked, or in
+ * the header of the file, cannot be walked. */
 static const cv_host_section *next_section(cv_ctx *ctx, const cv_walk *walk, const cv_region *region,
                                            host_state *state)
 {
+    uint64_t from = cv_max(region->covered, region->off + cv_elf_ehdr_size(walk->host.is32));
+
     for (; state->section < walk->host.sections.count; state->section++) {
         const cv_host_section *section = cv_host_sections_get(&walk->host.sections, state->section);
 
         if (section->kind != CV_HOSTOBJ_OFFLOAD || section->size == 0)
             continue;
-        if (section->off >= region->covered)
+        if (section->off >= from)
             return section;
         cv_report_at(ctx, CUVET_P_SECTION, section->index, CV_R_HOST_OFFLOAD_OVERLAP, section->off,
-                     section->size, section->off, region->covered);
+                     section->size, section->off, from);
     }
     return NULL;
 }
@@ -96,7 +98,10 @@ static cuvet_status enter_section(cv_ctx *ctx, cv_walk *walk, cv_region *region,
                          .end = code.end,
                          .step = CUVET_P_SECTION,
                          .index = section->index,
+                         .row = &cv_kind_offload,
                          .place = place_of(walk) };
+    if (status == CUVET_OK)
+        status = cv_walk_border(ctx, walk, region->off, code.end, region->end);
     region->pos = region->covered = region->rest_end = code.end;
     state->section++;
     put_away(walk, state);

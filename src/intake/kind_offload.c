@@ -14,19 +14,21 @@
 
 typedef struct offload_part {
     cv_offload_image image;
-    bool cuda; /* its triple says so */
+    bool cuda; /* it says so */
 } offload_part;
 
 CV_VEC(offload_parts, offload_part);
 
 typedef struct offload_state {
-    bool inside;         /* of the binary that begins at 'base' */
-    uint64_t base, next; /* … and where the one behind it begins */
-    offload_parts parts; /* its images, in the order of the file */
-    uint64_t image;      /* index of the one that is next … */
-    uint64_t free;       /* … and the end of what lies before it */
-    uint64_t before;     /* entries of the binaries before this one */
-    uint64_t count;      /* of its entries */
+    bool inside;                   /* of the binary that begins at 'base' */
+    uint64_t base, next;           /* … and where the one behind it begins */
+    offload_parts parts;           /* its images, in the order of the file */
+    uint64_t image;                /* index of the one that is next */
+    uint64_t entries, entries_end; /* before all of them */
+    uint64_t free;                 /* end of what has an owner */
+    uint64_t tables;               /* number of stretches so far that are none of these */
+    uint64_t before;               /* entries of the binaries before this one */
+    uint64_t count;                /* of its entries */
 } offload_state;
 
 static cv_probe_result probe_offload(cv_span head)
@@ -34,15 +36,27 @@ static cv_probe_result probe_offload(cv_span head)
     return cv_offload_probe(head) ? CV_PROBE_YES : CV_PROBE_NO;
 }
 
-static cv_piece piece_of(cv_piece_kind what, uint64_t off, uint64_t end, uint64_t index)
+static cv_piece image_piece(const offload_state *state, const offload_part *part)
 {
-    return (cv_piece){ .what = what,
+    uint64_t off = state->base + part->image.off;
+
+    return (cv_piece){ .what = CV_PIECE_REGION,
+                       .off = off,
+                       .end = off + part->image.size,
+                       .step = CUVET_P_OFFLOAD,
+                       .index = state->before + part->image.index,
+                       .cuda = part->cuda,
+                       .place = CUVET_PLACE_OFFLOAD };
+}
+
+static cv_piece table_piece(offload_state *state, uint64_t off, uint64_t end)
+{
+    return (cv_piece){ .what = CV_PIECE_TABLE,
                        .off = off,
                        .end = end,
-                       .step = CUVET_P_OFFLOAD,
-                       .index = index,
-                       .raw = what == CV_PIECE_TABLE,
-                       .place = CUVET_PLACE_OFFLOAD };
+                       .step = CUVET_P_RECORD,
+                       .index = state->tables++,
+                       .raw = true };
 }
 
 /* What lies before it has an owner, or is a part. */
@@ -100,7 +114,7 @@ static cuvet_status read_strings(cv_ctx *ctx, cv_walk *walk, offload_state *stat
         cv_path_push(ctx, CUVET_P_OFFLOAD, true, state->before + part->image.index);
         status = cv_offload_read_triple(ctx, walk->tmp.span, header, &part->image, &triple);
         cv_path_pop(ctx);
-        part->cuda = status == CUVET_OK && cv_offload_is_cuda(triple);
+        part->cuda = cv_offload_is_cuda(&part->image, triple);
         status = status == CUVET_E_MALFORMED ? CUVET_OK : status;
     }
     return status;
@@ -124,7 +138,7 @@ static cuvet_status read_binary(cv_ctx *ctx, cv_walk *walk, cv_region *region, c
     status = cv_offload_read_header(ctx, walk->tmp.span, left, &header);
     cv_path_pop(ctx);
     if (status == CUVET_E_MALFORMED || status == CUVET_E_UNSUPPORTED) {
-        *piece = piece_of(CV_PIECE_TABLE, region->pos, region->end, state->before);
+        *piece = table_piece(state, region->pos, region->end);
         pass(region, region->end);
         return CUVET_OK;
     }
@@ -140,11 +154,13 @@ static cuvet_status read_binary(cv_ctx *ctx, cv_walk *walk, cv_region *region, c
     offload_parts_clear(&state->parts);
     if (header.compressed) {
         cv_walk_claim(ctx, walk, state->base, header.next, CV_CLAIM_COMPRESSED, 0);
-        state->free = state->next;
+        state->free = state->entries = state->entries_end = state->next;
         return CUVET_OK;
     }
-    state->free = state->base + header.entries + header.n_entries * CV_OFFLOAD_ENTRY;
-    cv_walk_claim(ctx, walk, state->base, state->free - state->base, CV_CLAIM_OFFLOAD_HEADER, 0);
+    state->entries = state->base + header.entries;
+    state->entries_end = state->entries + header.n_entries * CV_OFFLOAD_ENTRY;
+    cv_walk_claim(ctx, walk, state->base, header.header_size, CV_CLAIM_OFFLOAD_HEADER, 0);
+    state->free = state->base + header.header_size;
     status = read_entries(ctx, walk, state, &header);
     if (status == CUVET_OK)
         status = read_strings(ctx, walk, state, &header);
@@ -155,15 +171,14 @@ static cuvet_status read_binary(cv_ctx *ctx, cv_walk *walk, cv_region *region, c
 static void take_table(cv_ctx *ctx, cv_walk *walk, offload_state *state, uint64_t to, cv_piece *piece)
 {
     if (to - state->free >= CV_FATBIN_HEADER)
-        *piece = piece_of(CV_PIECE_TABLE, state->free, to, state->before);
+        *piece = table_piece(state, state->free, to);
     else
         cv_walk_claim(ctx, walk, state->free, to - state->free, CV_CLAIM_OFFLOAD_HEADER, 0);
     state->free = to;
 }
 
 /* Is something for a CUDA device in a form that nobody knows? */
-static cuvet_status check_form(cv_ctx *ctx, cv_walk *walk, const offload_part *part, uint64_t at,
-                               uint64_t index)
+static cuvet_status check_form(cv_ctx *ctx, cv_walk *walk, const offload_part *part, const cv_piece *piece)
 {
     uint64_t size = part->image.size;
     cuvet_status status;
@@ -171,53 +186,71 @@ static cuvet_status check_form(cv_ctx *ctx, cv_walk *walk, const offload_part *p
 
     if (!part->cuda)
         return CUVET_OK;
-    status = cv_block_load(ctx, &walk->tmp, walk->src, at, cv_min(size, CV_PTX_PROBE));
+    status = cv_block_load(ctx, &walk->tmp, walk->src, piece->off, cv_min(size, CV_PTX_PROBE));
     if (status == CUVET_OK && cv_containers_probe(walk->tmp.span, &more)->kind == CUVET_K_NONE && !more)
-        cv_report_at(ctx, CUVET_P_OFFLOAD, index, CV_R_OFFLOAD_UNKNOWN, at, size, part->image.image_kind,
-                     size);
+        cv_report_at(ctx, CUVET_P_OFFLOAD, piece->index, CV_R_OFFLOAD_UNKNOWN, piece->off, size,
+                     part->image.image_kind, size);
     return status;
 }
 
 static cuvet_status next_image(cv_ctx *ctx, cv_walk *walk, offload_state *state, cv_piece *piece)
 {
     const offload_part *part = offload_parts_get(&state->parts, state->image);
-    uint64_t at = state->base + part->image.off, size = part->image.size;
-    uint64_t index = state->before + part->image.index;
+    cv_piece image = image_piece(state, part);
 
-    if (size != 0 && at > state->free) {
-        take_table(ctx, walk, state, at, piece);
+    if (part->image.size != 0 && image.off > state->free) {
+        take_table(ctx, walk, state, image.off, piece);
         return CUVET_OK;
     }
     state->image++;
-    if (size == 0)
+    if (part->image.size == 0)
         return CUVET_OK;
-    if (at < state->free) {
-        cv_report_at(ctx, CUVET_P_OFFLOAD, index, CV_R_OFFLOAD_OVERLAP, at, size, part->image.off,
-                     state->free - state->base);
+    if (image.off < state->free) {
+        cv_report_at(ctx, CUVET_P_OFFLOAD, image.index, CV_R_OFFLOAD_OVERLAP, image.off, part->image.size,
+                     part->image.off, state->free - state->base);
         return CUVET_OK;
     }
-    *piece = piece_of(CV_PIECE_REGION, at, at + size, index);
-    state->free = at + size;
-    return check_form(ctx, walk, part, at, index);
+    *piece = image;
+    state->free = image.end;
+    return check_form(ctx, walk, part, &image);
+}
+
+/* What is next in the binary: header, what lies in front of its entries, these, images with what lies between
+ * them, the rest. */
+static cuvet_status next_inside(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece)
+{
+    offload_state *state = region->state;
+
+    if (state->free < state->entries) {
+        take_table(ctx, walk, state, state->entries, piece);
+    } else if (state->free < state->entries_end) {
+        cv_walk_claim(ctx, walk, state->free, state->entries_end - state->free, CV_CLAIM_OFFLOAD_HEADER, 0);
+        state->free = state->entries_end;
+    } else if (state->image < state->parts.count) {
+        return next_image(ctx, walk, state, piece);
+    } else if (state->free < state->next) {
+        take_table(ctx, walk, state, state->next, piece);
+    } else {
+        pass(region, state->next);
+        state->before += state->count;
+        state->inside = false;
+    }
+    return CUVET_OK;
 }
 
 static cuvet_status next_in_offload(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece,
                                     cv_unit *unit)
 {
     offload_state *state = region->state;
+    uint64_t from = state->free;
+    cuvet_status status;
 
     (void)unit; /* what is in it are regions */
     if (state->inside && !walk->over) {
-        if (state->image < state->parts.count)
-            return next_image(ctx, walk, state, piece);
-        if (state->free < state->next)
-            take_table(ctx, walk, state, state->next, piece);
-        else {
-            pass(region, state->next);
-            state->before += state->count;
-            state->inside = false;
-        }
-        return CUVET_OK;
+        status = next_inside(ctx, walk, region, piece);
+        if (status == CUVET_OK && state->free != from && state->free < region->end)
+            status = cv_walk_border(ctx, walk, region->off, state->free, region->end);
+        return status;
     }
     if (region->pos == region->end || walk->over) {
         region->covered = region->end; /* what is not looked at has no owner */

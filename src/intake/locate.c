@@ -2,6 +2,7 @@
 #include "intake/locate.h"
 
 #include "format/elf/read.h"
+#include "format/fatbin/read.h"
 #include "intake/search.h"
 
 static bool is_elf(cv_span head)
@@ -31,6 +32,33 @@ bool cv_locate_plausible(cv_span head)
 bool cv_locate_is_host(cv_span head)
 {
     return is_elf(head) && !cv_locate_is_device(head);
+}
+
+/* So many bytes tell a device ELF; a container fewer. */
+#define CODE_HEAD UINT64_C(20)
+
+bool cv_locate_is_code(cv_span head)
+{
+    if (cv_u32_at(head, 0) == CV_FATBIN_MAGIC)
+        return cv_u32_at(head, 4) == CV_FATBIN_TAIL;
+    return cv_locate_is_device(head);
+}
+
+cuvet_status cv_locate_across(cv_ctx *ctx, cv_block *tmp, const cuvet_source *src, uint64_t from, uint64_t at,
+                              uint64_t end, bool *found, uint64_t *hit)
+{
+    uint64_t first = at - cv_min(at - from, CODE_HEAD - 1), last = at + cv_min(end - at, CODE_HEAD - 1);
+    cuvet_status status = cv_block_load(ctx, tmp, src, first, last - first);
+
+    *found = false;
+    for (uint64_t i = first; status == CUVET_OK && i < at && !*found; i++) {
+        cv_span whole = cv_span_tail(tmp->span, i - first), part = whole;
+
+        part.len = at - i;
+        *found = cv_locate_is_code(whole) && !cv_locate_is_code(part);
+        *hit = i;
+    }
+    return status;
 }
 
 typedef struct locate_tables {

@@ -10,6 +10,12 @@
 bool cv_locate_is_device(cv_span head);
 /* Is more than magic and machine as a device ELF has it: class, byte order, version? */
 bool cv_locate_plausible(cv_span head);
+/* Could they start a container or a device ELF? */
+bool cv_locate_is_code(cv_span head);
+/* Does what could start one lie on both sides of 'at', in [from, end) of the source? *hit: where it begins.
+ * For what is searched in two parts, one up to there and one from there on. */
+CV_MUST cuvet_status cv_locate_across(cv_ctx *ctx, cv_block *tmp, const cuvet_source *src, uint64_t from,
+                                      uint64_t at, uint64_t end, bool *found, uint64_t *hit);
 /* Could they start an ELF for another machine? */
 bool cv_locate_is_host(cv_span head);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kinds of what device code lies in, one row of spec/containers.def and one file (kind_*.c) each. The walk,
  * not the rows, keeps what bytes have an owner, limits, names, paths and claims; a row says what is next in
- * its region. No row knows another one. */
+ * its region. No row knows another one but where its format says what lies there. */
 #ifndef CV_INTAKE_REGION_H
 #define CV_INTAKE_REGION_H
 
@@ -35,11 +35,13 @@ typedef enum cv_piece_kind {
 typedef struct cv_piece {
     cv_piece_kind what;
     uint64_t off, end;
-    cuvet_step_kind step; /* REGION, TABLE: in the path of what is in it … */
-    uint64_t index;       /* … with its number */
-    bool raw;             /* … which can be no object */
-    cuvet_place place;    /* REGION: of what lies in it; 0: as in archives */
-    cv_span head;         /* HIT: what is in memory from there on */
+    cuvet_step_kind step;               /* REGION, TABLE: in the path of what is in it … */
+    uint64_t index;                     /* … with its number */
+    bool raw;                           /* … which can be no object */
+    bool cuda;                          /* REGION: somebody says that it is for a CUDA device */
+    const struct cv_container_ops *row; /* REGION: what it has to be; NULL: it is looked at */
+    cuvet_place place;                  /* REGION: of what lies in it; 0: as in archives */
+    cv_span head;                       /* HIT: what is in memory from there on */
 } cv_piece;
 
 struct cv_look; /* see probe.h */
@@ -101,6 +103,9 @@ void cv_walk_claim(cv_ctx *ctx, cv_walk *walk, uint64_t off, uint64_t len, cv_cl
 /* Bytes of the region up to 'to' that nobody has claimed yet: they are nobody's. For rows whose parts lie in
  * bytes that are searched. */
 CV_MUST cuvet_status cv_walk_gap(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t to);
+/* Report what begins before a place where one part of the region, or the region, ends, and goes on behind it
+ * in [from, end) of the source: neither part has it. */
+CV_MUST cuvet_status cv_walk_border(cv_ctx *ctx, cv_walk *walk, uint64_t from, uint64_t at, uint64_t end);
 /* Say it when the code at this place is where nobody looks for any. */
 void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, cuvet_place place);
 /* The region as one unit. */

@@ -40,6 +40,7 @@ typedef struct cv_unit {
     bool referenced;
     cuvet_place place;
     bool embedded;                 /* an image in the middle of something else */
+    bool for_cuda;                 /* what it lies in says that it is for a CUDA device */
     uint64_t unpacks;              /* bytes that its content is decompressed to … */
     uint64_t unpacked;             /* … with those of the units before it in this walk */
     uint64_t walk_work;            /* that the walk had spent by then */

@@ -4,6 +4,7 @@
 #include "intake/walk.h"
 
 #include "format/ptx/read.h"
+#include "intake/locate.h"
 #include "intake/place.h"
 #include "intake/region.h"
 
@@ -116,6 +117,7 @@ cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_pie
     unit->row = region->row;
     unit->payload_size = region->end - region->off;
     unit->embedded = region->embedded;
+    unit->for_cuda = cv_walk_object(walk)->cuda;
     region->pos = region->end;
     piece->what = CV_PIECE_UNIT;
     return status;
@@ -127,6 +129,17 @@ void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, cuvet_plac
 {
     if (!cv_place_chosen(place) && (cv_walk_depth(walk) > 0 || cv_regions_get(&walk->stack, 0)->host))
         cv_report(ctx, CV_R_HOST_PLACE, at, CV_FATBIN_HEADER, place, 0);
+}
+
+cuvet_status cv_walk_border(cv_ctx *ctx, cv_walk *walk, uint64_t from, uint64_t at, uint64_t end)
+{
+    uint64_t hit = at;
+    bool found = false;
+    cuvet_status status = cv_locate_across(ctx, &walk->tmp, walk->src, from, at, end, &found, &hit);
+
+    if (found)
+        cv_report(ctx, CV_R_OFFLOAD_ACROSS, hit, at - hit, at + 1, at);
+    return status;
 }
 
 bool cv_walk_is_first(const cv_walk *walk, uint64_t container_off)
@@ -313,6 +326,8 @@ static cuvet_status begin_object(cv_ctx *ctx, cv_walk *walk, cv_region *region)
         return status;
     if (region->raw && row != &cv_kind_ptx)
         row = &cv_kind_raw;
+    if (region->must)
+        row = region->must;
     if (row->nests && !may_nest(ctx, walk, region))
         row = &cv_kind_raw;
     if (row->holds)
@@ -396,9 +411,12 @@ static cuvet_status enter_part(cv_ctx *ctx, cv_walk *walk, const cv_region *in, 
         return CUVET_OK;
     cv_path_push(ctx, piece->step, true, piece->index);
     status = push_region(ctx, walk, piece->off, piece->end, piece->raw, piece->what == CV_PIECE_TABLE);
-    if (status == CUVET_OK)
-        top_region(walk)->place = place;
-    return status;
+    if (status != CUVET_OK)
+        return status;
+    top_region(walk)->place = place;
+    top_region(walk)->cuda = piece->cuda;
+    top_region(walk)->must = piece->row;
+    return CUVET_OK;
 }
 
 /* A container whose members could not all be walked: the search goes on where the walk stopped, so that

@@ -29,6 +29,8 @@ typedef struct cv_region {
     bool host;                           /* host ELF: w->host describes it */
     bool compressed;                     /* recognised as such, and not looked into */
     bool broken;                         /* it could not be walked to its end */
+    bool cuda;                           /* somebody says that it is for a CUDA device */
+    const struct cv_container_ops *must; /* what it has to be; NULL: it is looked at */
     uint64_t off, end;                   /* in the source */
     uint64_t pos;                        /* next byte to look at */
     uint64_t covered;                    /* bytes before it have an owner */

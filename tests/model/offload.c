@@ -114,4 +114,9 @@ void md_offload_image_at(const uint8_t *bytes, const md_offload *binary, uint64_
     *out = (md_offload_image){ .off = number(entry + 24, 8), .size = number(entry + 32, 8) };
     out->fits = out->off <= binary->size && out->size <= binary->size - out->off;
     read_strings(bytes, tables, binary->version, entry, out);
+    /* "by its triple or, without one, by its kinds": made for CUDA, or a cubin, a fat binary or PTX */
+    if (out->n_triple > 0)
+        out->cuda = out->n_triple >= 5 && memcmp(out->triple, "nvptx", 5) == 0;
+    else
+        out->cuda = number(entry + 2, 2) == 2 || (number(entry, 2) >= 3 && number(entry, 2) <= 5);
 }

@@ -24,6 +24,7 @@ typedef struct md_offload_image {
     bool twice;              /* a key is there twice, which is said */
     const uint8_t *triple;   /* NULL: it has none */
     uint64_t n_triple;
+    bool cuda; /* it is for a CUDA device, as far as its entry says */
 } md_offload_image;
 
 /* The binary at 'bytes', of which 'left' are left of the file or section. */

@@ -6,7 +6,7 @@ import struct
 
 MAGIC = b'BC\xc0\xde'
 MODULE, IDENTIFICATION, STRTAB = 8, 13, 23
-VERSION, TRIPLE, DATALAYOUT = 1, 2, 3
+VERSION, TRIPLE, DATALAYOUT, SECTION = 1, 2, 3, 5
 
 
 class Bits:
@@ -125,3 +125,8 @@ def no_definition(out, width):
 def wrapped(inner, off=20, size=None, machine=0x01000007):
     head = struct.pack('<5I', 0x0B17C0DE, 0, off, len(inner) if size is None else size, machine)
     return head + bytes(off - 20 if off < 4096 else 0) + inner
+
+
+def section(name):
+    """a section that globals of the module are put in"""
+    return lambda out, width: record(out, width, SECTION, name)

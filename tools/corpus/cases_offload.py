@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One-field mutations of offload binaries, and forms of them that are legal."""
 
+import struct
+
 import bitcode
 import offload
 from edit import Blob
@@ -32,6 +34,38 @@ def off(rule, label, edit, make=one):
     case(rule, 'offload-' + label, 'plain.ptx', lambda b: edit(Blob(make())), ending='.offload', legal=lambda b: Blob(make()))
 
 
+def late(data, version=1):
+    """a binary with these bytes between its header and its entry"""
+    plain = one()
+    entry = bytearray(plain[32:72])
+    size = len(plain) + len(data)
+    for at in (8, 24):
+        struct.pack_into('<Q', entry, at, struct.unpack_from('<Q', entry, at)[0] + len(data))
+    strings = bytearray(plain[72:])
+    for at in range(0, 32, 8):
+        struct.pack_into('<Q', strings, at, struct.unpack_from('<Q', strings, at)[0] + len(data))
+    head = offload.MAGIC + struct.pack('<IQQQ', version, size, 32 + len(data), 40)
+    return head + data + bytes(entry) + bytes(strings)
+
+
+def halves(data, at):
+    """two images, the one the beginning of what the other ends"""
+    return offload.binary(*(offload.image(part, producer=offload.OPENMP, triple=b'x86_64') for part in (data[:at], data[at:])), version=2)
+
+
+def embedding():
+    """bitcode of a host with a section for offload binaries"""
+    return bitcode.stream(bitcode.module(b'x86_64-pc-linux-gnu', after=bitcode.section(b'.llvm.offloading')))
+
+
+def all_of(data):
+    """its section is the whole file"""
+    data = bytearray(data)
+    at = struct.unpack_from('<Q', data, 40)[0] + 64
+    struct.pack_into('<QQ', data, at + 24, 0, len(data))
+    return data
+
+
 def in_entry(field, value):
     return lambda b: b.put(field, value, offload.entry(b.data))
 
@@ -45,6 +79,10 @@ legal('offload-two-sections.o', lambda: offload.host(one(), several()))
 legal('offload-program.so', lambda: offload.host(one(), kind=3))
 # A host object for another machine in a binary in a host object, as offload binaries of AMD's tools hold them.
 legal('offload-nested.o', lambda: offload.host(offload.binary(offload.image(sample('host-two_a.o'), producer=offload.OPENMP, triple=b'x86_64-pc-linux-gnu')) + one()))
+legal('offload-without-names.o', lambda: offload.host(one(), named=False))
+legal('offload-first-section.o', lambda: offload.host(one(), first=True))
+legal('offload-late.offload', lambda: late(bytes(64)))
+legal('offload-halves.offload', lambda: halves(b'no code at all, and twice as much as is needed', 20))
 legal('offload-no-image.offload', lambda: offload.binary(offload.image(b'')))
 
 off('OFFLOAD_TRUNCATED', 'header-cut', lambda b: b.append(offload.MAGIC + bytes(8)))
@@ -73,6 +111,36 @@ off('OFFLOAD_COMPRESSED', 'compressed', lambda b: b.put(offload.INFLATED, 1 << 2
 off('OFFLOAD_UNKNOWN', 'unknown-image', lambda b: Blob(offload.binary(offload.image(b'nothing that anybody knows, for a CUDA device'))).mark(32))
 off('HOST_PLACE', 'code-in-strings', lambda b: Blob(offload.binary(offload.image(sample('plain.ptx'), more=[(b'note', sample('elf-raw.fatbin'))], kind=5), version=2)).mark(72))
 off('BC_OPAQUE', 'bitcode', lambda b: Blob(offload.binary(offload.image(bitcode.stream(), offload.BITCODE))).mark(0))
+off('HOST_PLACE', 'code-before-entries', lambda b: Blob(late(sample('elf-raw.fatbin'))).mark(16), lambda: late(bytes(64)))
+for _at in (2, 4, 19):
+    off('OFFLOAD_ACROSS', 'halves-%d' % _at, lambda b, at=_at: Blob(halves(sample(CUBIN), at)).mark(40))
+off('OFFLOAD_ACROSS', 'halves-container', lambda b: Blob(halves(sample('elf-raw.fatbin'), 7)).mark(40))
+off('OFFLOAD_UNKNOWN', 'no-triple', lambda b: Blob(offload.binary({**offload.image(b'something for CUDA'), 'strings': []})).mark(48))
+off('BC_OPAQUE', 'other-triple', lambda b: Blob(offload.binary(offload.image(amd(), offload.BITCODE))).mark(72))
+case(
+    'BC_OPAQUE',
+    'embeds',
+    'plain.ptx',
+    lambda b: Blob(embedding()).mark(0),
+    ending='.bc',
+    legal=lambda b: Blob(bitcode.stream(bitcode.module(b'x86_64-pc-linux-gnu', after=bitcode.section(b'.llvm.offloadin')))),
+)
+case(
+    'OFFLOAD_ACROSS',
+    'offload-section-end',
+    'plain.ptx',
+    lambda b: Blob(offload.host(one() + sample(CUBIN)[:2], behind=sample(CUBIN)[2:])).mark(64),
+    ending='.o',
+    legal=lambda b: Blob(offload.host(one(), behind=b'data')),
+)
+case(
+    'HOST_OFFLOAD_OVERLAP',
+    'offload-section-of-all',
+    'plain.ptx',
+    lambda b: Blob(all_of(offload.host(one()))).mark(24),
+    ending='.o',
+    legal=lambda b: Blob(offload.host(one())),
+)
 case(
     'HOST_OFFLOAD_OVERLAP',
     'offload-sections-overlap',

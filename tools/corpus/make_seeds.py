@@ -262,6 +262,8 @@ def make_offload():
     for cut in (3, 4, 31, 32, 71):
         put("offload", "cut-%02d" % cut, offload.binary(one)[:cut])
     put("offload", "tail", offload.binary(one) + b"tail")
+    put("bitcode", "embeds", bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu", after=bitcode.section(b".llvm.offloading"))))
+    put("offload", "no-triple", offload.binary({**one, "kind": 4, "producer": 4, "strings": []}))
     put("scan", "offload", offload.binary(offload.image(bitcode.stream(), offload.BITCODE)))
     put("scan", "offload-in-host", offload.host(offload.binary(other, one, version=2), offload.binary(one)))
 

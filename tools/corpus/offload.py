@@ -49,17 +49,23 @@ def entry(data):
     return struct.unpack_from('<Q', data, 16)[0]
 
 
-def host(*contents, kind=1, overlap=0):
-    """a host object for x86-64 with a section for each of these; the second begins so many bytes before its place"""
-    names = b'\0.llvm.offloading\0.shstrtab\0'
-    body, rows = bytearray(64), [bytes(64)]
+def host(*contents, kind=1, overlap=0, named=True, first=False, behind=b''):
+    """a host object for x86-64 with a section for each of these; the second begins so many bytes before its place.
+    first: the first section of the table is one of them as well; behind: bytes of .data behind the last"""
+    names = b'\0.llvm.offloading\0.shstrtab\0.data\0'
+    body, rows = bytearray(64), []
     for n, content in enumerate(contents):
         body += bytes(-len(body) % 8)
         at = len(body) - (overlap if n else 0)
         body += content
         rows.append(struct.pack('<IIQQQQIIQQ', 1, SECTION, 0x80000000, 0, at, len(content), 0, 0, 8, 0))
+    rows.insert(0, rows.pop(0) if first else bytes(64))
+    if behind:
+        rows.append(struct.pack('<IIQQQQIIQQ', 28, 1, 3, 0, len(body), len(behind), 0, 0, 1, 0))
+        body += behind
     rows.append(struct.pack('<IIQQQQIIQQ', 18, 3, 0, 0, len(body), len(names), 0, 0, 1, 0))
     body += names + bytes(-len(names) % 8)
-    head = b'\x7fELF\2\1\1' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', kind, 62, 1, 0, 0, len(body), 0, 64, 0, 0, 64, len(rows), len(rows) - 1)
+    table = (len(rows), len(rows) - 1 if named else 0)
+    head = b'\x7fELF\2\1\1' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', kind, 62, 1, 0, 0, len(body), 0, 64, 0, 0, 64, *table)
     body[:64] = head
     return bytes(body) + b''.join(rows)

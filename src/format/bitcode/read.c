@@ -11,6 +11,8 @@ enum {
 /* Values without any bits of data: a definition of them could be used a million times. LLVM uses a few in a
  * record. */
 #define VALUES_MAX (1u << 14)
+/* Section of what clang embeds for its linker wrapper, also in bitcode of the host. */
+#define OFFLOADING ".llvm.offloading"
 #define IDLE_WORK  4u /* so many of them are a unit of work */
 
 /* A place in the stream. Reads that do not fit make it failed, and give 0. */
@@ -27,7 +29,7 @@ typedef struct bit_reader {
 typedef struct bit_record {
     uint64_t count; /* values, the first is the code */
     uint64_t code;
-    uint32_t n_text; /* of a triple */
+    uint32_t n_text; /* of a triple, or of the name of a section */
     char text[CV_BC_TRIPLE_MAX];
 } bit_record;
 
@@ -112,7 +114,8 @@ static void take_value(bit_record *record, uint64_t value)
         record->code = value;
         return;
     }
-    if (record->code != BC_MODULE_TRIPLE || record->n_text >= CV_BC_TRIPLE_MAX)
+    if ((record->code != BC_MODULE_TRIPLE && record->code != BC_MODULE_SECTION) ||
+        record->n_text >= CV_BC_TRIPLE_MAX)
         return;
     CV_ARRAY_SET(record->text, record->n_text,
                  (char)(uint8_t)value); /* the lowest bits, as LLVM takes them */
@@ -266,6 +269,12 @@ static void take_triple(cv_bc *out, const bit_record *record)
     out->n_triples++;
 }
 
+/* The name of a section that globals of the module are put in. */
+static void take_section(cv_bc *out, const bit_record *record)
+{
+    out->embeds = out->embeds || cv_span_eq_str(cv_span_of(record->text, record->n_text, 0), OFFLOADING);
+}
+
 /* Up to the first triple, or to the end of the module. OK also where it cannot be read on. */
 static cuvet_status read_module(cv_ctx *ctx, bit_reader *bits, const bit_block *module, cv_bc *out)
 {
@@ -283,6 +292,8 @@ static cuvet_status read_module(cv_ctx *ctx, bit_reader *bits, const bit_block *
             out->at = bits->pos;
             return CUVET_OK;
         }
+        if (record.code == BC_MODULE_SECTION)
+            take_section(out, &record);
     }
     return CUVET_OK;
 }
@@ -306,6 +317,8 @@ cuvet_status cv_bc_rest(cv_ctx *ctx, cv_span head, cv_span part, uint64_t first,
         bits.values = 0;
         if (record.code == BC_MODULE_TRIPLE)
             take_triple(out, &record);
+        if (record.code == BC_MODULE_SECTION)
+            take_section(out, &record);
         out->at = bits.pos;
     }
     return CUVET_OK;

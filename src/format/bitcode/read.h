@@ -33,6 +33,7 @@ typedef struct cv_bc {
     char triple[CV_BC_TRIPLE_MAX];
     uint32_t n_triples; /* records; the last one is above */
     bool others;        /* all of them are for machines that are no CUDA device */
+    bool embeds; /* a section of the module is one of offload binaries: its data may hold device code */
     /* Of the first module, for cv_bc_rest(). */
     uint64_t at;    /* so far it was read, in bits of the stream; 0: not at all */
     bool whole;     /* … up to its end */

@@ -10,6 +10,9 @@ enum { AT_VERSION = 4, AT_SIZE = 8, AT_ENTRIES = 16, AT_COUNT = 24, AT_INFLATED 
  * image. */
 enum { AT_OFFLOAD_KIND = 2, AT_STRINGS = 8, AT_N_STRINGS = 16, AT_IMAGE = 24, AT_IMAGE_SIZE = 32 };
 
+/* Kinds that say what a triple says as well; a fat binary is one of CUDA's, or HIP's. */
+enum { OFFLOAD_CUDA = 2, IMAGE_CUBIN = 3, IMAGE_PTX = 5 };
+
 /* A string: offsets of key and value, which end in NUL; from version 2 on the size of the value. */
 enum { AT_VALUE = 8, AT_VALUE_SIZE = 16 };
 #define STRING      UINT64_C(16)
@@ -132,7 +135,10 @@ cuvet_status cv_offload_read_triple(cv_ctx *ctx, cv_span tables, const cv_offloa
     return CUVET_OK;
 }
 
-bool cv_offload_is_cuda(cv_span triple)
+bool cv_offload_is_cuda(const cv_offload_image *image, cv_span triple)
 {
-    return cv_span_starts(triple, "nvptx");
+    if (triple.len != 0)
+        return cv_span_starts(triple, "nvptx");
+    return image->offload_kind == OFFLOAD_CUDA ||
+           (image->image_kind >= IMAGE_CUBIN && image->image_kind <= IMAGE_PTX);
 }

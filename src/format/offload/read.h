@@ -55,7 +55,7 @@ void cv_offload_read_entry(cv_ctx *ctx, cv_span entries, const cv_offload_header
  * @return OK · MALFORMED · LIMIT */
 CV_MUST cuvet_status cv_offload_read_triple(cv_ctx *ctx, cv_span tables, const cv_offload_header *header,
                                             const cv_offload_image *image, cv_span *triple);
-/* Is it that of a CUDA device? */
-bool cv_offload_is_cuda(cv_span triple);
+/* Is it for a CUDA device: by its triple or, without one, by its kinds? */
+bool cv_offload_is_cuda(const cv_offload_image *image, cv_span triple);
 
 #endif

@@ -75,7 +75,7 @@ START_TEST(good)
     ck_assert_int_eq(cv_offload_read_triple(&the_ctx, span_of(192), &header, &image, &triple), CUVET_OK);
     ck_assert(cv_span_eq_str(triple, "nvptx64-nvidia-cuda"));
     ck_assert_uint_eq(triple.off, OFF + 87);
-    ck_assert(cv_offload_is_cuda(triple));
+    ck_assert(cv_offload_is_cuda(&image, triple));
     ck_assert_uint_eq(n_diags, 0);
     /* The last byte ends the file: nothing is behind it. */
     ck_assert_int_eq(cv_offload_read_header(&the_ctx, span_of(40), 205, &header), CUVET_OK);
@@ -218,7 +218,36 @@ START_TEST(strings)
     expect_finding("string", STRINGS[_i].rule, OFF + STRINGS[_i].place, STRINGS[_i].got, STRINGS[_i].want);
     if (STRINGS[_i].triple)
         ck_assert(cv_span_eq_str(triple, STRINGS[_i].triple));
-    ck_assert(cv_offload_is_cuda(triple) == cv_span_starts(triple, "nvptx"));
+    image.offload_kind = 1;
+    ck_assert(cv_offload_is_cuda(&image, triple) == cv_span_starts(triple, "nvptx"));
+}
+END_TEST
+
+static const struct {
+    uint16_t image_kind, offload_kind;
+    const char *triple;
+    bool cuda;
+} KINDS[] = {
+    { 1, 1, "nvptx64-nvidia-cuda", true },
+    { 1, 1, "nvptx", true },
+    { 1, 2, "nvpt", false },
+    { 3, 2, "amdgcn-amd-amdhsa", false },
+    { 1, 2, "", true },
+    { 1, 1, "", false },
+    { 2, 4, "", false },
+    { 3, 1, "", true },
+    { 5, 1, "", true },
+    { 6, 1, "", false },
+    { 4, 4, "amdgcn", false },
+};
+
+START_TEST(kinds)
+{
+    const cv_offload_image image = { .image_kind = KINDS[_i].image_kind,
+                                     .offload_kind = KINDS[_i].offload_kind };
+
+    ck_assert(cv_offload_is_cuda(&image, cv_span_of(KINDS[_i].triple, strlen(KINDS[_i].triple), 0)) ==
+              KINDS[_i].cuda);
 }
 END_TEST
 
@@ -255,6 +284,7 @@ Suite *suite_format_offload(void)
     tcase_add_loop_test(tcase, headers_cut, 0, 205);
     tcase_add_loop_test(tcase, images, 0, (int)CV_COUNT(IMAGES));
     tcase_add_loop_test(tcase, strings, 0, (int)CV_COUNT(STRINGS));
+    tcase_add_loop_test(tcase, kinds, 0, (int)CV_COUNT(KINDS));
     tcase_add_test(tcase, strings_cost);
     suite_add_tcase(suite, tcase);
     return suite;

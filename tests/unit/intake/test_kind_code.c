@@ -24,7 +24,7 @@ static uint64_t read_bitcode(const uint8_t *bytes, uint64_t size)
     cv_block head = { 0 }, tmp = { 0 };
     cv_window window = { 0 };
     cv_u8s triple = { 0 };
-    cv_ir ir = { &ctx, &head, &tmp, &window, &src, 0, size };
+    cv_ir ir = { &ctx, &head, &tmp, &window, &src, 0, size, false };
     uint64_t count;
 
     ck_assert_int_eq(cuvet_source_memory(bytes, size, &src), CUVET_OK);

@@ -40,6 +40,8 @@ static const struct {
     { "../legal/offload-one.offload", 1, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
     { "../legal/CV-BC-001.offload-bitcode-object.o", 0, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
     { "../legal/CV-BC-001.offload-bitcode-object.o", 1, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/offload-without-names.o", 0, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
+    { "../legal/offload-first-section.o", 0, 0, { CUVET_PLACE_OFFLOAD, CUVET_PLACE_OFFLOAD } },
     { "../legal/offload-program.so", 0, 0, { CUVET_PLACE_PROGRAM, CUVET_PLACE_PROGRAM } },
     { "../legal/offload-program.so", 1, 0, { CUVET_PLACE_BYTES, CUVET_PLACE_BYTES } },
     { "host-merged.o", 0, 0, { CUVET_PLACE_OBJECT, CUVET_PLACE_NAMED } },
@@ -107,6 +109,7 @@ START_TEST(places)
         ck_assert_int_eq(item.place, FILES[_i].container[cv_min(containers, MOST_PLACES) - 1]);
     }
     cv_scan_close(&scan);
+    ck_assert_uint_ge(containers, 1);
     ck_assert((containers > 1) == (FILES[_i].container[0] != FILES[_i].container[1]));
     /* Of what no tool takes from there the user is told. */
     ck_assert_uint_eq(elsewhere, FILES[_i].container[0] == CUVET_PLACE_BYTES);

@@ -151,6 +151,28 @@ START_TEST(archive_in_archive)
 }
 END_TEST
 
+/* Long names of the outer archive are in its own table, also behind an archive that has another one. */
+START_TEST(names_behind_an_archive)
+{
+    cv_scan scan;
+
+    add("!<arch>\n", 8);
+    add_header("//", 24);
+    add("a_rather_long_name/\nb/\n\n", 24);
+    add_header("/0", 8 + 60 + 4 + 60 + 44);
+    add("!<arch>\n", 8);
+    add_header("//", 4);
+    add("c/\n\n", 4);
+    add_header("/0", 44);
+    add(TEXT, 44);
+    add_header("/20", sizeof(TEXT) - 1);
+    add(TEXT, sizeof(TEXT) - 1);
+    scan_all(&scan);
+    ck_assert_uint_eq(scan.sum.ptx, 2);
+    ck_assert_uint_eq(rules[CV_R_AR_NAME_OFFSET] + rules[CV_R_AR_NAME_END], 0);
+}
+END_TEST
+
 START_TEST(each_byte_has_an_owner)
 {
     cv_scan scan;
@@ -391,6 +413,7 @@ Suite *suite_walk(void)
     tcase_add_loop_test(tcase, gap_between_containers, 8, 17);
     tcase_add_test(tcase, small_member);
     tcase_add_loop_test(tcase, archive_in_archive, 1, 3);
+    tcase_add_test(tcase, names_behind_an_archive);
     tcase_add_test(tcase, each_byte_has_an_owner);
     tcase_add_test(tcase, findings_above_the_cap_are_counted);
     tcase_add_loop_test(tcase, containers_inside_cost, 1, 3);
