@@ -315,11 +315,12 @@ database_state database_open_bytes(cli_database **out, void *bytes, size_t size)
 {
     cli_database *database = calloc(1, sizeof(*database));
     database_state state = DATABASE_NO_MEMORY;
+    uint64_t length = size;
 
     *out = NULL;
     if (!database)
         return state;
-    if ((uint64_t)size > INT64_MAX)
+    if (length > INT64_MAX)
         state = DATABASE_FOREIGN;
     else
         state = database_state_of(

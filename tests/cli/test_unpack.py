@@ -3,7 +3,7 @@
 import os
 import re
 
-from lib_cli import (CLEAN, FINDINGS, IO, USAGE, cuvet, damaged_member, equal, main, read, sample, scratch, test,
+from lib_cli import (CLEAN, FINDINGS, IO, ROOT, USAGE, cuvet, damaged_member, equal, main, read, sample, scratch, test,
                      write)
 
 NAME = re.compile(r"^[A-Za-z0-9._-]+$")
@@ -37,6 +37,21 @@ def what_comes_out_scans_the_same():
     d, _ = unpack(sample("multi.fatbin"))
     for f in sorted(os.listdir(d)):
         equal(cuvet("scan", os.path.join(d, f)).rc, CLEAN, f)
+
+
+@test
+def code_that_stands_alone():
+    """Bitcode of a file, of an archive and of an offload binary in an object: its bytes."""
+    for name, size in (("legal/offload-object.o", 104), ("hostile/CV-BC-001.offload-bitcode-object.o", 108),
+                       ("hostile/CV-BC-001.embeds.bc", 0), ("hostile/CV-BC-007.ltoir", 0)):
+        path = os.path.join(ROOT, "corpus", name)
+        kind = "ltoir" if name.endswith("ltoir") else "bitcode"
+        d, r = unpack("--kind", kind, path)
+        files = os.listdir(d)
+        equal((r.rc, len(files)), (CLEAN, 1), name + r.err)
+        data, whole = open(os.path.join(d, files[0]), "rb").read(), open(path, "rb").read()
+        equal(len(data), size or len(whole), name)
+        equal(whole.count(data), 1, name)
 
 
 @test
