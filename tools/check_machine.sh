@@ -100,7 +100,7 @@ fi
 rm -rf "$dir/tree" "$dir/dist" "$dir/site"
 mkdir -p "$dir/tree" "$dir/dist" "$dir/site"
 tar cf - --exclude=__pycache__ --exclude='*.egg-info' --exclude=python/build --exclude='libcuvet.so.*' --exclude=_declarations.py \
-    Makefile LICENSE deps.def mk include spec src tools docs/python.md python | (cd "$dir/tree" && tar xf -)
+    Makefile LICENSE deps.def mk include spec src cli compat tools docs/python.md python | (cd "$dir/tree" && tar xf -)
 mkdir -p "$dir/notices"
 for name in liblz4 libzstd; do cp -L "$root/usr/share/doc/$name-dev/copyright" "$dir/notices/$name"; done
 _PYTHON_HOST_PLATFORM=linux-aarch64 CUVET_COMMAND=no CC=$cc CUVET_NOTICES=$dir/notices CUVET_BUILD=$dir/library "$tools/pip" wheel -q --no-deps --no-build-isolation \
