@@ -93,10 +93,10 @@ static bool is_identifier(const char *name)
     return len > 0 && strspn(name, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == len;
 }
 
-/* Modules have proper names, each once. */
+/* Modules have proper names. One that is in two files is there twice, as nvlink has it. */
 static void check_modules(linkfile_run *run)
 {
-    const char *name, *other;
+    const char *name;
     cuvet_status status = CUVET_OK;
     uint64_t count = 0;
 
@@ -107,10 +107,6 @@ static void check_modules(linkfile_run *run)
             return;
         FZ_CHECK(is_identifier(name), "a name for a program in C");
         run->hash = fz_mix_bytes(run->hash, name, strlen(name));
-        if (count > 0)
-            FZ_CHECK(cuvet_linker_get_module(run->ctx, run->handle, count / 2, &other) == CUVET_OK &&
-                         (count / 2 == count || strcmp(name, other) != 0),
-                     "once");
     }
 }
 

@@ -300,7 +300,8 @@ cuvet_status cv_twin_check_table(cv_twins *pass, uint64_t index)
         return CUVET_OK;
     }
     if (pass->ctx->no_contents ||
-        !cv_work(pass->ctx, (uint64_t)cv_twin_count(pass, table.relocs) * TABLE_WORK, sec->header.off))
+        !cv_work(pass->ctx, (uint64_t)cv_twin_count(pass, table.relocs) * TABLE_WORK,
+                 pass->cubin->image.off + sec->header.off))
         return CUVET_OK;
     st = check_places(pass, &table);
     cv_keys_free(&pass->ctx->mem, &table.places);

@@ -115,7 +115,8 @@ cuvet_status cv_twin_check_debug(cv_twins *pass, uint64_t index)
     cuvet_status st;
 
     if (pass->ctx->work_out || (left.count | right.count) == 0 ||
-        !cv_work(pass->ctx, cv_sat_mul(cv_sat_add(left.count, right.count), NAMED_WORK), sec->header.off) ||
+        !cv_work(pass->ctx, cv_sat_mul(cv_sat_add(left.count, right.count), NAMED_WORK),
+                 pass->cubin->image.off + sec->header.off) ||
         is_in_order(pass, left, right))
         return CUVET_OK;
     st = list_named(pass, left, &by_symbol);

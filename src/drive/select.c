@@ -6,10 +6,10 @@
 
 #define THREADS_MAX 64u
 
-/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead. */
+/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead, once in a call. */
 static void keep_live(cv_input *in)
 {
-    if (in->has_live || cv_mem_status(&in->ctx.mem) != CUVET_E_LIMIT)
+    if (cv_mem_status(&in->ctx.mem) != CUVET_E_LIMIT)
         return;
     in->has_live = true;
     in->live = (cuvet_diag){
@@ -32,8 +32,9 @@ static void keep_diag(void *user, const cuvet_diag *diag)
     cv_input *in = user;
 
     if (!cv_diags_push(&in->ctx.mem, &in->diags, *diag)) {
+        if (!in->lost)
+            keep_live(in);
         in->lost = true;
-        keep_live(in);
     }
     if (in->emit)
         in->emit(in->emit_user, diag);

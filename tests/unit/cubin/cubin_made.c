@@ -56,6 +56,17 @@ uint32_t cubin_made_section(cubin_made *made, cv_role role, const char *name, co
     return (uint32_t)made->cubin.sec.count - 1;
 }
 
+uint32_t cubin_made_words(cubin_made *made, cv_role role, const char *name, const uint32_t *words,
+                          uint64_t size)
+{
+    uint32_t section = cubin_made_section(made, role, name, NULL, size);
+    uint8_t *to = made->bytes + cubin_made_at(made, section)->header.off;
+
+    for (uint64_t i = 0; i < size; i++)
+        to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+    return section;
+}
+
 cv_sec *cubin_made_at(cubin_made *made, uint32_t section)
 {
     return cv_secs_at(&made->cubin.sec, section);

@@ -23,6 +23,9 @@ void cubin_made_free(cubin_made *made);
 /* A section and its number. 'body' NULL: zeros. */
 uint32_t cubin_made_section(cubin_made *made, cv_role role, const char *name, const void *body,
                             uint64_t size);
+/* The same of numbers of 32 bits, of 'size' bytes, as a file has them on any machine. */
+uint32_t cubin_made_words(cubin_made *made, cv_role role, const char *name, const uint32_t *words,
+                          uint64_t size);
 cv_sec *cubin_made_at(cubin_made *made, uint32_t section);
 /* Relocations with addends of a section, 'merc': by the Mercury table; the section of the relocations. */
 uint32_t cubin_made_relocs(cubin_made *made, uint32_t target, bool merc, const cv_elf_reloc *relocs,

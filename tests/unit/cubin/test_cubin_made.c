@@ -73,7 +73,7 @@ static void size_of(uint8_t code, uint32_t symbol, uint32_t value)
 
 static uint32_t section_of_words(cv_role role, const char *name)
 {
-    uint32_t section = cubin_made_section(&made, role, name, words, n_words * 4);
+    uint32_t section = cubin_made_words(&made, role, name, words, n_words * 4);
 
     n_words = 0;
     return section;
@@ -415,7 +415,7 @@ START_TEST(untold_calls)
         (void)cubin_made_symbol(&made, false, "malloc", GLOBAL_FUNC, 0, CASES[i].defined ? text : 0, 0, 0);
         cubin_made_at(&made, target)->header.info =
             cubin_made_symbol(&made, false, "k", GLOBAL_FUNC, 0x10, target, 0, 64);
-        (void)cubin_made_section(&made, CV_ROLE_CALLGRAPH, ".nv.callgraph", GRAPH, sizeof(GRAPH));
+        (void)cubin_made_words(&made, CV_ROLE_CALLGRAPH, ".nv.callgraph", GRAPH, sizeof(GRAPH));
         (void)cubin_made_relocs(&made, target, false, &call, 1);
         cubin_made_at(&made, target)->relocs = 0;
         ck_assert_int_eq(cv_cubin_check_relocs(&ctx, &made.cubin), CUVET_OK);

@@ -258,7 +258,7 @@ START_TEST(said_twice)
         text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.f", NULL, 64);
         (void)cubin_made_symbol(&made, false, "f", GLOBAL_FUNC, 0, text, 0, 64);
         (void)cubin_made_symbol(&made, false, "g", GLOBAL_FUNC, 0, text, 0, 64);
-        info = cubin_made_section(&made, CV_ROLE_NV_INFO, ".nv.info", CASES[i].words, CASES[i].count * 4);
+        info = cubin_made_words(&made, CV_ROLE_NV_INFO, ".nv.info", CASES[i].words, CASES[i].count * 4);
         ck_assert(cv_u32s_fill(&ctx.mem, &marks, made.cubin.n_syms));
         ck_assert(cv_meta_info_global(&ctx, &made.cubin, info, false, &marks));
         cv_u32s_free(&ctx.mem, &marks);
@@ -275,7 +275,7 @@ static void records_of_function(const uint32_t *words, uint32_t count)
     uint32_t bank =
         cubin_made_section(&made, CV_ROLE_CONSTANT_FN, ".nv.constant0.kernel_of_a_name", NULL, 0x300);
     uint32_t info =
-        cubin_made_section(&made, CV_ROLE_NV_INFO_FN, ".nv.info.kernel_of_a_name", words, count * 4);
+        cubin_made_words(&made, CV_ROLE_NV_INFO_FN, ".nv.info.kernel_of_a_name", words, count * 4);
 
     cubin_made_at(&made, bank)->header.info = text;
     cubin_made_at(&made, text)->const0 = bank;
@@ -419,7 +419,7 @@ START_TEST(said_of_a_module)
         cv_u32s marks = { 0 };
 
         anew(true, CASES[i].sm);
-        info = cubin_made_section(&made, CV_ROLE_NV_INFO, ".nv.info", &word, 4);
+        info = cubin_made_words(&made, CV_ROLE_NV_INFO, ".nv.info", &word, 4);
         ck_assert(cv_u32s_fill(&ctx.mem, &marks, made.cubin.n_syms));
         ck_assert(cv_meta_info_global(&ctx, &made.cubin, info, false, &marks));
         cv_u32s_free(&ctx.mem, &marks);
@@ -500,7 +500,7 @@ START_TEST(undefined_by_the_other_word)
         anew(true, 90);
         section = cubin_made_section(&made, CV_ROLE_GLOBAL, ".nv.global", NULL, 64);
         words[1] = k == 1 ? section : 0;
-        table = cubin_made_section(&made, CV_ROLE_SYMTAB_SHNDX, ".symtab_shndx", words, sizeof(words));
+        table = cubin_made_words(&made, CV_ROLE_SYMTAB_SHNDX, ".symtab_shndx", words, sizeof(words));
         (void)cubin_made_symbol(&made, false, "v", GLOBAL_CUDA, 0x20, CV_SHN_XINDEX, 0, 8);
         made.cubin.symtab_index = cubin_made_section(&made, CV_ROLE_SYMTAB, ".symtab", NULL, 0);
         made.cubin.symtab_shndx = cv_cubin_body(&made.cubin, table);

@@ -329,7 +329,7 @@ START_TEST(relocations)
         kernel = cubin_made_symbol(&made, false, "k", GLOBAL_FUNC, 0x10, target, 0, 64);
         cubin_made_at(&made, target)->header.info = kernel;
         if (CASES[i].graph[1])
-            (void)cubin_made_section(&made, CV_ROLE_CALLGRAPH, ".nv.callgraph", CASES[i].graph, 16);
+            (void)cubin_made_words(&made, CV_ROLE_CALLGRAPH, ".nv.callgraph", CASES[i].graph, 16);
         (void)cubin_made_relocs(&made, target, false, &reloc, 1);
         cubin_made_at(&made, target)->relocs = 0;
         ck_assert_int_eq(cv_cubin_check_relocs(&ctx, &made.cubin), CUVET_OK);
@@ -385,7 +385,7 @@ START_TEST(extended_number)
                                    bank ? ".nv.shared.k" : ".nv.global", NULL, 64);
         target = cubin_made_section(&made, CV_ROLE_GLOBAL_INIT, ".nv.global.init", NULL, 64);
         words[1] = named;
-        table = cubin_made_section(&made, CV_ROLE_SYMTAB_SHNDX, ".symtab_shndx", words, sizeof(words));
+        table = cubin_made_words(&made, CV_ROLE_SYMTAB_SHNDX, ".symtab_shndx", words, sizeof(words));
         (void)cubin_made_symbol(&made, false, "v", GLOBAL_OBJECT, 0, CV_SHN_XINDEX, 0, 8);
         made.cubin.symtab_shndx = cv_cubin_body(&made.cubin, table);
         (void)cubin_made_relocs(&made, target, false, &reloc, 1);

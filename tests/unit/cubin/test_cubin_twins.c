@@ -120,10 +120,10 @@ START_TEST(records_of_a_function)
         uint32_t native, merc;
 
         anew();
-        native = cubin_made_section(&made, CV_ROLE_NV_INFO_FN, ".nv.info.k", CASES[i].native,
-                                    CASES[i].n_native * 4);
-        merc = cubin_made_section(&made, CV_ROLE_MERC_NV_INFO_FN, ".nv.merc.nv.info.k", CASES[i].merc,
-                                  CASES[i].n_merc * 4);
+        native =
+            cubin_made_words(&made, CV_ROLE_NV_INFO_FN, ".nv.info.k", CASES[i].native, CASES[i].n_native * 4);
+        merc = cubin_made_words(&made, CV_ROLE_MERC_NV_INFO_FN, ".nv.merc.nv.info.k", CASES[i].merc,
+                                CASES[i].n_merc * 4);
         cv_twin_check_records(&pass, native, merc);
         ck_assert_msg((seen[CV_R_TWIN_DATA] != 0) == CASES[i].said, "%s", CASES[i].what);
     }
@@ -169,9 +169,9 @@ START_TEST(records_of_all)
         (void)cubin_made_symbol(&made, true, "", LOCAL_SECTION, 0, other, 0, 0);
         (void)cubin_made_symbol(&made, true, "", LOCAL_SECTION, 0, data, 0, 0);
         (void)cubin_made_symbol(&made, true, "f", GLOBAL_FUNC, 0, other, 0, 16);
-        native = cubin_made_section(&made, CV_ROLE_NV_INFO, ".nv.info", CASES[i].native, CASES[i].words * 4);
-        merc = cubin_made_section(&made, CV_ROLE_MERC_NV_INFO, ".nv.merc.nv.info", CASES[i].merc,
-                                  CASES[i].words * 4);
+        native = cubin_made_words(&made, CV_ROLE_NV_INFO, ".nv.info", CASES[i].native, CASES[i].words * 4);
+        merc = cubin_made_words(&made, CV_ROLE_MERC_NV_INFO, ".nv.merc.nv.info", CASES[i].merc,
+                                CASES[i].words * 4);
         cv_twin_check_records(&pass, native, merc);
         ck_assert_msg((seen[CV_R_TWIN_DATA] != 0) == CASES[i].said, "%s", CASES[i].what);
     }
@@ -344,7 +344,7 @@ static both_code code_of_both(void)
     anew();
     code.text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.f", NULL, 256);
     word = code.text;
-    code.capsule = cubin_made_section(&made, CV_ROLE_CAPMERC_TEXT, ".nv.capmerc.text.f", &word, 4);
+    code.capsule = cubin_made_words(&made, CV_ROLE_CAPMERC_TEXT, ".nv.capmerc.text.f", &word, 4);
     cubin_made_at(&made, code.text)->capsule = code.capsule;
     (void)cubin_made_symbol(&made, false, "f", GLOBAL_FUNC, 0, code.text, 0, 256);
     (void)cubin_made_symbol(&made, true, "f", GLOBAL_FUNC, 0, code.capsule, 0, 256);
@@ -474,17 +474,17 @@ START_TEST(branch_tables)
         cv_twins pass = { .ctx = &ctx, .cubin = &made.cubin };
 
         text = cubin_made_section(&made, CV_ROLE_TEXT, ".text.g", NULL, 256);
-        capsule = cubin_made_section(&made, CV_ROLE_CAPMERC_TEXT, ".nv.capmerc.text.g", &text, 4);
+        capsule = cubin_made_words(&made, CV_ROLE_CAPMERC_TEXT, ".nv.capmerc.text.g", &text, 4);
         cubin_made_at(&made, text)->capsule = capsule;
         (void)cubin_made_symbol(&made, false, "g", GLOBAL_FUNC, 0, CASES[i].own == 3 ? text : code.text, 0,
                                 256);
         (void)cubin_made_symbol(&made, true, "g", GLOBAL_FUNC, 0,
                                 CASES[i].other == 2 ? capsule : code.capsule, 0, 256);
         (void)cubin_made_symbol(&made, false, "h", GLOBAL_FUNC, 0, code.text, 0, 256);
-        bank = cubin_made_section(&made, CV_ROLE_CONSTANT_FN, ".nv.constant2.f", &word, 4);
+        bank = cubin_made_words(&made, CV_ROLE_CONSTANT_FN, ".nv.constant2.f", &word, 4);
         word = 0;
-        table = cubin_made_section(&made, CV_ROLE_MERC_CONSTANT_OPT, ".nv.merc.nv.constant.optimizer.f",
-                                   &word, 4);
+        table =
+            cubin_made_words(&made, CV_ROLE_MERC_CONSTANT_OPT, ".nv.merc.nv.constant.optimizer.f", &word, 4);
         cubin_made_at(&made, table)->header.info = code.capsule;
         (void)cubin_made_relocs(&made, table, true, &CASES[i].entry, 1);
         made.cubin.rel = CASES[i].rel;
