@@ -6,7 +6,7 @@
 
 #define THREADS_MAX 64u
 
-/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead, once in a call. */
+/* A diagnostic that the memory limit leaves no room for: the limit is what is said instead, once a call. */
 static void keep_live(cv_input *in)
 {
     if (cv_mem_status(&in->ctx.mem) != CUVET_E_LIMIT)
