@@ -8,7 +8,6 @@ typedef struct archive_state {
     bool content; /* the content of the member comes next, …*/
     cv_piece next;
     uint64_t index; /* of the next member */
-    bool opened;    /* what follows is here */
     cv_u8s name;    /* of the member that the archive lies in … */
     cv_block table; /* … and the table that the names of those around it are in */
 } archive_state;
@@ -31,15 +30,14 @@ static cuvet_status open_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
     cv_ar_kind kind;
     cuvet_status status = cv_ar_read_magic(ctx, head, &kind);
 
-    if (status != CUVET_OK)
-        return status;
-    state->thin = kind == CV_AR_THIN;
-    state->opened = true;
     state->name = walk->name;
     state->table = walk->ar_table;
     walk->name = (cv_u8s){ 0 };
     walk->ar_table = (cv_block){ 0 };
     walk->named = false;
+    if (status != CUVET_OK)
+        return status;
+    state->thin = kind == CV_AR_THIN;
     cv_walk_claim(ctx, walk, region->off, CV_AR_MAGIC_SIZE, CV_CLAIM_AR_MAGIC, 0);
     region->pos = region->covered = region->rest_end = region->off + CV_AR_MAGIC_SIZE;
     return CUVET_OK;
@@ -178,7 +176,7 @@ static cuvet_status close_archive(cv_ctx *ctx, cv_walk *walk, cv_region *region,
     archive_state *state = region->state;
 
     (void)whole;
-    if (!state || !state->opened) /* NULL: there was no memory for it */
+    if (!state) /* there was no memory for it */
         return CUVET_OK;
     cv_u8s_free(&ctx->mem, &walk->name);
     cv_block_free(ctx, &walk->ar_table);

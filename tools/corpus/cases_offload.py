@@ -79,6 +79,8 @@ legal('offload-two-sections.o', lambda: offload.host(one(), several()))
 legal('offload-program.so', lambda: offload.host(one(), kind=3))
 # A host object for another machine in a binary in a host object, as offload binaries of AMD's tools hold them.
 legal('offload-nested.o', lambda: offload.host(offload.binary(offload.image(sample('host-two_a.o'), producer=offload.OPENMP, triple=b'x86_64-pc-linux-gnu')) + one()))
+legal('offload-behind-data.o', lambda: offload.host(one(), one(), front=sample('elf-raw.fatbin') + sample(CUBIN)))
+legal('offload-empty-section.o', lambda: offload.host(b'', one()))
 legal('offload-without-names.o', lambda: offload.host(one(), named=False))
 legal('offload-first-section.o', lambda: offload.host(one(), first=True))
 legal('offload-late.offload', lambda: late(bytes(64)))

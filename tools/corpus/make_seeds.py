@@ -263,6 +263,11 @@ def make_offload():
         put("offload", "cut-%02d" % cut, offload.binary(one)[:cut])
     put("offload", "tail", offload.binary(one) + b"tail")
     put("bitcode", "embeds", bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu", after=bitcode.section(b".llvm.offloading"))))
+    def twice(out, width):
+        for name in (b".llvm.offloading", b".text", b".llvm.offloading"):
+            bitcode.section(name)(out, width)
+    put("bitcode", "embeds-twice", bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu", after=twice)))
+    put("bitcode", "embeds-before", bitcode.stream(bitcode.module(b"x86_64-pc-linux-gnu", before=twice)))
     put("offload", "no-triple", offload.binary({**one, "kind": 4, "producer": 4, "strings": []}))
     put("scan", "offload", offload.binary(offload.image(bitcode.stream(), offload.BITCODE)))
     put("scan", "offload-in-host", offload.host(offload.binary(other, one, version=2), offload.binary(one)))

@@ -49,17 +49,20 @@ def entry(data):
     return struct.unpack_from('<Q', data, 16)[0]
 
 
-def host(*contents, kind=1, overlap=0, named=True, first=False, behind=b''):
+def host(*contents, kind=1, overlap=0, named=True, first=False, front=b'', behind=b''):
     """a host object for x86-64 with a section for each of these; the second begins so many bytes before its place.
-    first: the first section of the table is one of them as well; behind: bytes of .data behind the last"""
+    first: the first section of the table is one of them as well; front, behind: bytes of .data in front of all
+    and behind the last"""
     names = b'\0.llvm.offloading\0.shstrtab\0.data\0'
-    body, rows = bytearray(64), []
+    body, rows = bytearray(64) + front, []
     for n, content in enumerate(contents):
         body += bytes(-len(body) % 8)
         at = len(body) - (overlap if n else 0)
         body += content
         rows.append(struct.pack('<IIQQQQIIQQ', 1, SECTION, 0x80000000, 0, at, len(content), 0, 0, 8, 0))
     rows.insert(0, rows.pop(0) if first else bytes(64))
+    if front:
+        rows.append(struct.pack('<IIQQQQIIQQ', 28, 1, 3, 0, 64, len(front), 0, 0, 8, 0))
     if behind:
         rows.append(struct.pack('<IIQQQQIIQQ', 28, 1, 3, 0, len(body), len(behind), 0, 0, 1, 0))
         body += behind

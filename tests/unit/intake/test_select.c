@@ -308,18 +308,19 @@ START_TEST(target_names)
 }
 END_TEST
 
-/* What lies in the data of a host object, where neither a linker nor a dumper looks, gives way to whatever
+/* What lies in the data or an offload binary of a host object, where neither a linker nor a dumper looks, gives way to whatever
  * fits elsewhere, however good it is; alone it is chosen. */
 START_TEST(data_of_a_host_object_comes_last)
 {
     static cv_ctx ctx;
     cuvet_limits lim = { .size = sizeof(lim) };
-    cv_candidate data = { .unit.place = CUVET_PLACE_DATA }, other = { .unit.place = CUVET_PLACE_OBJECT };
+    cv_candidate data = { .unit.place = _i < 4 ? CUVET_PLACE_DATA : CUVET_PLACE_OFFLOAD },
+                 other = { .unit.place = CUVET_PLACE_OBJECT };
     cv_wanted wanted = { .target = target("89") };
     cv_candidates all = { 0 };
     uint64_t best, reference;
 
-    data.pub = code("sass", _i < 2 ? "89" : "86");
+    data.pub = code("sass", _i % 4 < 2 ? "89" : "86");
     other.pub = _i % 2 == 0 ? code("sass", "86") : code("ptx", "75");
     ck_assert_int_eq(cuvet_limits_preset("strict", &lim), CUVET_OK);
     cv_ctx_init(&ctx, &cv_alloc_default, &lim);
@@ -401,7 +402,7 @@ Suite *suite_test_select(void)
     tcase_add_test(tcase, ranking_table);
     tcase_add_test(tcase, ranking_is_an_order);
     tcase_add_test(tcase, ties_stay_in_their_container);
-    tcase_add_loop_test(tcase, data_of_a_host_object_comes_last, 0, 4);
+    tcase_add_loop_test(tcase, data_of_a_host_object_comes_last, 0, 8);
     tcase_add_test(tcase, reference_sees_the_first_container);
     tcase_add_test(tcase, target_names);
     tcase_add_test(tcase, no_room);
