@@ -308,8 +308,8 @@ START_TEST(target_names)
 }
 END_TEST
 
-/* What lies in the data or an offload binary of a host object, where neither a linker nor a dumper looks, gives way to whatever
- * fits elsewhere, however good it is; alone it is chosen. */
+/* What lies in the data or an offload binary of a host object, where neither a linker nor a dumper looks,
+ * gives way to whatever fits elsewhere, however good it is; alone it is chosen. */
 START_TEST(data_of_a_host_object_comes_last)
 {
     static cv_ctx ctx;
