@@ -93,8 +93,10 @@ cuvet_status cli_porter_start(cli_porter *porter)
 
 cuvet_status cli_write_whole(int fd, const void *bytes, size_t size)
 {
+    uint64_t length = size;
+
     /* One piece of the disk for the whole file, where the file system can do that. */
-    if (size > 0 && (uint64_t)size <= INT64_MAX)
+    if (length > 0 && length <= INT64_MAX)
         (void)fallocate(fd, 0, 0, (off_t)size);
     return cli_write_all(fd, bytes, size) ? CUVET_OK : CUVET_E_IO;
 }

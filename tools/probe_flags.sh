@@ -37,7 +37,7 @@ probe_ld() {
 }
 
 common="-Wall -Wextra -Wshadow -Wundef -Wvla -Walloca -Wstrict-prototypes -Wformat=2 -Wimplicit-fallthrough
-        -Wwrite-strings -Wpointer-arith -Wdate-time -Wbidi-chars=any"
+        -Wwrite-strings -Wpointer-arith -Wdate-time -Wbidi-chars=any -Wno-psabi"
 strict="-Wconversion -Wsign-conversion -Wcast-qual -Wcast-align -Wnull-dereference -Wmissing-prototypes
         -Wswitch-enum -Wframe-larger-than=1024
         -Wlogical-op -Wduplicated-cond -Warith-conversion

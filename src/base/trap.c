@@ -15,7 +15,7 @@ static _Thread_local alignas(max_align_t) unsigned char large[CV_TRAP_ELEMENT];
 
 void *cv_trap_large(uint64_t size)
 {
-    return memset(large, 0, size < sizeof(large) ? size : sizeof(large));
+    return memset(large, 0, size < sizeof(large) ? (size_t)size : sizeof(large));
 }
 
 uint64_t cv_trap_count(void)

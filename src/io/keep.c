@@ -9,7 +9,7 @@
 
 #define LEAST (UINT64_C(64) * CV_KIB) /* the heap is better at what is smaller */
 #define LARGE (UINT64_C(4) * CV_MIB)  /* what has room for a large page wherever it begins */
-#define PAGE  UINT64_C(4096)
+#define PAGE  ((uintptr_t)4096)
 
 /* Blocks of a class are of one size, so that who gives one back need not know which it was: eight classes to
  * each doubling, an eighth too much at most. 0: nothing like it is kept. */
@@ -33,7 +33,7 @@ static void *asked_large(const cv_keep *keep, void *block, uint64_t size)
         return block;
     /* Whole pages, so that it stays one piece of memory for the system, which can be moved when it grows. */
     begin = (uintptr_t)block / PAGE * PAGE;
-    end = ((uintptr_t)block + size + PAGE - 1) / PAGE * PAGE;
+    end = ((uintptr_t)block + (uintptr_t)size + PAGE - 1) / PAGE * PAGE;
     (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish: without it all is as it was */
     return block;
 }
