@@ -111,7 +111,7 @@ int nvJitLinkComplete(void *link)
     if (is("nothing"))
         n_result = 0;
     if (is("huge"))
-        n_result = (size_t)1 << 40;
+        n_result = sizeof(size_t) > 4 ? (size_t)(UINT64_C(1) << 40) : SIZE_MAX / 2;
     return is("no-complete") ? NVVM : SUCCESS;
 }
 
