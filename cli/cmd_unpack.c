@@ -100,34 +100,20 @@ static const char *save_text(const unpack_run *unpack, cuvet_status status)
                                           : "file exists (--force replaces it)";
 }
 
-/* Intermediate code that stands alone, which a scan does not keep; free() it. NULL: it is none, or *why. */
-static void *read_code(const cli_session *session, const cuvet_item *item, const char **why)
+/* Intermediate code that stands alone: a scan does not keep it. */
+static bool is_code_alone(const cuvet_item *item)
 {
-    const cuvet_source *source = &session->in->source;
-    void *bytes;
-
-    *why = "it could not be unpacked";
-    if ((item->kind != CUVET_K_BITCODE && item->kind != CUVET_K_LTOIR) || item->place == CUVET_PLACE_NESTED ||
-        (item->flags & CUVET_ITEM_IN_CONTAINER) || item->stored_size == 0)
-        return NULL;
-    *why = "there is no memory for it";
-    bytes = item->stored_size <= SIZE_MAX ? malloc((size_t)item->stored_size) : NULL;
-    if (!bytes)
-        return NULL;
-    if (source->read_at(source->user, item->payload_off, bytes, (size_t)item->stored_size) == CUVET_OK)
-        return bytes;
-    *why = "it cannot be read";
-    free(bytes);
-    return NULL;
+    return (item->kind == CUVET_K_BITCODE || item->kind == CUVET_K_LTOIR) &&
+           item->place != CUVET_PLACE_NESTED && !(item->flags & CUVET_ITEM_IN_CONTAINER);
 }
 
 static void save_piece(unpack_run *unpack, const cli_session *session, const cuvet_item *item,
                        const char *arch)
 {
     const void *bytes;
-    void *code = NULL;
+    void *own = NULL;
     size_t count;
-    const char *why = "";
+    const char *why = NULL;
     char name[PORTER_NAME_MOST + 1], path[CLI_PATH_CAP];
     cuvet_status status = cuvet_scan_payload(session->ctx, session->scan, &bytes, &count);
 
@@ -135,23 +121,23 @@ static void save_piece(unpack_run *unpack, const cli_session *session, const cuv
         left_out(unpack, session, item, "its content is scrambled and cannot be unpacked", CLI_X_CLEAN);
         return;
     }
-    if (status == CUVET_E_NO_MATCH) {
-        code = read_code(session, item, &why);
-        if (!code) {
-            left_out(unpack, session, item, why, CLI_X_FINDINGS);
-            return;
-        }
-        bytes = code;
+    if (status == CUVET_E_NO_MATCH && is_code_alone(item)) {
         count = (size_t)item->stored_size;
-        status = CUVET_OK;
+        status = cli_input_load_part(session->in, &session->args->limits, item->payload_off,
+                                     item->stored_size, &own, &why);
+        bytes = own;
     }
     if (status != CUVET_OK) {
-        left_out(unpack, session, item, cli_status_text(status), cli_exit_of(status));
+        if (!why)
+            why = status == CUVET_E_NO_MATCH ? "it could not be unpacked" : cli_status_text(status);
+        left_out(unpack, session, item, why,
+                 status == CUVET_E_NO_MATCH ? CLI_X_FINDINGS : cli_exit_of(status));
+        free(own);
         return;
     }
     piece_name(unpack, session, item, arch, name, sizeof(name));
     status = cli_porter_save(&unpack->porter, name, bytes, count);
-    free(code);
+    free(own);
     if (status != CUVET_OK) {
         cli_complain(name, "%s", save_text(unpack, status));
         unpack->rc = cli_worse(unpack->rc, cli_exit_of(status));

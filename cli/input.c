@@ -290,10 +290,10 @@ bool cli_input_is(const cli_input *in, const struct stat *file)
            own.st_ino == file->st_ino;
 }
 
-cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why)
+cuvet_status cli_input_load_part(const cli_input *in, const cuvet_limits *limits, uint64_t off,
+                                 uint64_t count, void **bytes, const char **why)
 {
     struct stat before = { 0 }, after = { 0 };
-    uint64_t count = in->source.length;
     bool regular = look_at(in->fd, &before);
     cuvet_status status;
 
@@ -304,7 +304,7 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
     *bytes = malloc(count ? (size_t)count : 1);
     if (!*bytes)
         return CUVET_E_NOMEM;
-    status = count ? in->source.read_at(in->source.user, 0, *bytes, (size_t)count) : CUVET_OK;
+    status = count ? in->source.read_at(in->source.user, off, *bytes, (size_t)count) : CUVET_OK;
     if (status != CUVET_OK || !regular)
         return status;
     if (look_at(in->fd, &after) && after.st_size == before.st_size &&
@@ -312,6 +312,11 @@ cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, voi
         return CUVET_OK;
     *why = "was written to while it was read [CV-IO-003]";
     return CUVET_E_IO;
+}
+
+cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why)
+{
+    return cli_input_load_part(in, limits, 0, in->source.length, bytes, why);
 }
 
 /* @return false: stop here. */

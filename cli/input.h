@@ -54,6 +54,9 @@ typedef bool cli_input_fn(void *user, cli_input *in);
 /** The whole file, in memory to be freed, for commands that look at all of it. *why: more than the status
  *  says, or NULL. A file that was written to meanwhile is CUVET_E_IO. */
 cuvet_status cli_input_load(const cli_input *in, const cuvet_limits *limits, void **bytes, const char **why);
+/** The same of so many bytes from 'off' on, which are there. */
+cuvet_status cli_input_load_part(const cli_input *in, const cuvet_limits *limits, uint64_t off,
+                                 uint64_t count, void **bytes, const char **why);
 
 /** Is it this file, whatever its name was? For regular files; also in the cage. */
 bool cli_input_is(const cli_input *in, const struct stat *file);

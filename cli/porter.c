@@ -93,7 +93,7 @@ cuvet_status cli_porter_start(cli_porter *porter)
 
 cuvet_status cli_write_whole(int fd, const void *bytes, size_t size)
 {
-    uint64_t length = size;
+    uint64_t length = size; /* a size of 32 bits is always below the limit, which compilers complain of */
 
     /* One piece of the disk for the whole file, where the file system can do that. */
     if (length > 0 && length <= INT64_MAX)

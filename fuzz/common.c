@@ -151,6 +151,29 @@ void fz_status(fz_state *fuzz, cuvet_status status, uint64_t before)
     fz_note(fuzz, (uint64_t)status);
 }
 
+fz_said fz_said_so_far(const fz_state *fuzz, cuvet_rule first, cuvet_rule last)
+{
+    fz_said said = { .first = first, .count = last - first + 1 };
+
+    FZ_CHECK(said.count <= FZ_SAID_MOST, "a range of few rules");
+    memcpy(said.times, &fuzz->ctx.seen[first], said.count * sizeof(said.times[0]));
+    return said;
+}
+
+bool fz_was_said(const fz_state *fuzz, const fz_said *before, const char *rule, const char *other)
+{
+    bool good = true;
+
+    for (unsigned i = 0; i < before->count; i++) {
+        const char *id = cuvet_rule_get(before->first + i)->id;
+
+        good = good && fuzz->ctx.seen[before->first + i] == before->times[i] +
+                                                                (rule && strcmp(id, rule) == 0) +
+                                                                (other && strcmp(id, other) == 0);
+    }
+    return good;
+}
+
 void fz_inside(const fz_state *fuzz, cv_span span)
 {
     FZ_CHECK(span.len == 0 || (span.off >= fuzz->base && span.off - fuzz->base <= fuzz->in->len &&

@@ -59,6 +59,16 @@ void fz_note_bytes(fz_state *fuzz, const void *block, uint64_t size);
  * call.  */
 void fz_status(fz_state *fuzz, cuvet_status status, uint64_t before);
 uint64_t fz_reported(const fz_state *fuzz);
+/* How often each rule of a range, FZ_SAID_MOST at most, was reported so far. */
+#define FZ_SAID_MOST 32u
+typedef struct fz_said {
+    cuvet_rule first;
+    unsigned count;
+    uint32_t times[FZ_SAID_MOST];
+} fz_said;
+fz_said fz_said_so_far(const fz_state *fuzz, cuvet_rule first, cuvet_rule last);
+/* Since then these of them were reported once each, and no other; NULL: none. */
+bool fz_was_said(const fz_state *fuzz, const fz_said *before, const char *rule, const char *other);
 /* 'span' lies in the input. */
 void fz_inside(const fz_state *fuzz, cv_span span);
 

@@ -8,43 +8,19 @@
 #include "format/archive/read.h"
 #include "model/archive.h"
 
-/* How often the rules of a header and of a name were reported. */
-typedef struct archive_said {
-    uint32_t times[CV_R_AR_NAME_END - CV_R_AR_HEADER_TRUNCATED + 1];
-} archive_said;
-
-static archive_said said_so_far(const fz_state *fuzz)
+/* Of the rules of a header and of a name. */
+static fz_said said_so_far(const fz_state *fuzz)
 {
-    archive_said said;
-
-    memcpy(said.times, &fuzz->ctx.seen[CV_R_AR_HEADER_TRUNCATED], sizeof(said.times));
-    return said;
+    return fz_said_so_far(fuzz, CV_R_AR_HEADER_TRUNCATED, CV_R_AR_NAME_END);
 }
 
-/* Since then this rule was reported once, and no other; NULL: none. */
-static bool was_said(const fz_state *fuzz, archive_said before, const char *rule)
-{
-    archive_said now = said_so_far(fuzz);
-    bool good = true;
-
-    for (unsigned i = 0; i < CV_COUNT(now.times); i++) {
-        const cuvet_rule_info *info = cuvet_rule_get((cuvet_rule)(CV_R_AR_HEADER_TRUNCATED + i));
-
-        good = good && now.times[i] == before.times[i] + (rule && strcmp(info->id, rule) == 0);
-    }
-    return good;
-}
-
-static void check_header(const fz_state *fuzz, archive_said before, const md_ar_member *model,
+static void check_header(const fz_state *fuzz, const fz_said *before, const md_ar_member *model,
                          cuvet_status status, const cv_ar_header *header)
 {
     static const cv_ar_entry ENTRIES[] = { CV_AR_MEMBER, CV_AR_LONG_NAME, CV_AR_BSD_NAME, CV_AR_SYMBOLS,
                                            CV_AR_NAMES };
 
-    FZ_CHECK(was_said(fuzz, before,
-                      model->broken ? model->broken
-                      : model->cut  ? "CV-AR-006"
-                                    : NULL),
+    FZ_CHECK(fz_was_said(fuzz, before, model->broken, model->cut ? "CV-AR-006" : NULL),
              "what is wrong with a header is said");
     FZ_CHECK((status == CUVET_OK) == !model->broken, "a header can be read or not");
     if (status != CUVET_OK)
@@ -61,14 +37,15 @@ static void name_of(fz_state *fuzz, cv_span span, uint64_t at, const cv_ar_heade
     cv_span name = header->name, part = cv_span_tail(span, at + CV_AR_HEADER_SIZE);
 
     if (header->entry == CV_AR_LONG_NAME) {
-        archive_said said = said_so_far(fuzz);
+        fz_said said = said_so_far(fuzz);
         cuvet_status st = cv_ar_long_name(&fuzz->ctx, names, header->name_at, span.off + at, &name);
         const char *broken;
         size_t size = md_ar_name(names.len ? fuzz->in->bytes + (names.off - fuzz->base) : NULL, names.len,
                                  header->name_at, &broken);
 
         fz_status(fuzz, st, before);
-        FZ_CHECK((st == CUVET_OK) == !broken && was_said(fuzz, said, broken), "a name is there or not");
+        FZ_CHECK((st == CUVET_OK) == !broken && fz_was_said(fuzz, &said, broken, NULL),
+                 "a name is there or not");
         FZ_CHECK(st != CUVET_OK || (name.len == size && name.off == names.off + header->name_at),
                  "and is the one that begins there");
         if (st != CUVET_OK)
@@ -119,7 +96,7 @@ static void run(fz_state *fuzz)
     FZ_CHECK((st == CUVET_OK) == (cv_ar_probe(span) != CV_AR_NONE), "probe and read agree");
     while (st == CUVET_OK && at < span.len) {
         cv_ar_header header = { 0 };
-        archive_said said = said_so_far(fuzz);
+        fz_said said = said_so_far(fuzz);
         md_ar_member model;
         cv_span head = cv_span_tail(span, at);
 
@@ -130,7 +107,7 @@ static void run(fz_state *fuzz)
         st = cv_ar_read_header(&fuzz->ctx, head, span.len - at, kind, &header);
         fz_status(fuzz, st, before);
         md_ar_read(fuzz->in->bytes + at, span.len - at, kind == CV_AR_THIN, &model);
-        check_header(fuzz, said, &model, st, &header);
+        check_header(fuzz, &said, &model, st, &header);
         if (st != CUVET_OK)
             break;
         FZ_CHECK(header.next >= CV_AR_HEADER_SIZE, "every member takes its header at least");

@@ -8,36 +8,12 @@
 #include "format/offload/read.h"
 #include "model/offload.h"
 
-#define FIRST_RULE CV_R_OFFLOAD_TRUNCATED
-#define LAST_RULE  CV_R_OFFLOAD_UNKNOWN
 /* Images of one binary that are looked at. */
 #define MOST_IMAGES 16u
 
-typedef struct offload_said {
-    uint32_t times[LAST_RULE - FIRST_RULE + 1];
-} offload_said;
-
-static offload_said said_so_far(const fz_state *fuzz)
+static fz_said said_so_far(const fz_state *fuzz)
 {
-    offload_said said;
-
-    memcpy(said.times, &fuzz->ctx.seen[FIRST_RULE], sizeof(said.times));
-    return said;
-}
-
-/* Since then these rules were reported once each, and no other; NULL: none. */
-static bool was_said(const fz_state *fuzz, offload_said before, const char *rule, const char *other)
-{
-    offload_said now = said_so_far(fuzz);
-    bool good = true;
-
-    for (unsigned i = 0; i < CV_COUNT(now.times); i++) {
-        const char *id = cuvet_rule_get((cuvet_rule)(FIRST_RULE + i))->id;
-
-        good = good && now.times[i] == before.times[i] + (rule && strcmp(id, rule) == 0) +
-                                           (other && strcmp(id, other) == 0);
-    }
-    return good;
+    return fz_said_so_far(fuzz, CV_R_OFFLOAD_TRUNCATED, CV_R_OFFLOAD_ACROSS);
 }
 
 /* Of the input itself, and not of a copy that a span may be. */
@@ -50,7 +26,7 @@ static void check_image(fz_state *fuzz, cv_span span, const cv_offload_header *h
                         const md_offload *binary, uint64_t index)
 {
     uint64_t size = header->n_entries * CV_OFFLOAD_ENTRY, before = fz_reported(fuzz);
-    offload_said said = said_so_far(fuzz);
+    fz_said said = said_so_far(fuzz);
     cv_span entries, tables, triple;
     cv_offload_image image;
     md_offload_image model;
@@ -62,7 +38,7 @@ static void check_image(fz_state *fuzz, cv_span span, const cv_offload_header *h
     tables = span;
     tables.len = cv_min(header->size, index % 2 ? header->size : image.off);
     md_offload_image_at(bytes_of(fuzz, span), binary, index, (size_t)tables.len, &model);
-    FZ_CHECK(was_said(fuzz, said, model.fits ? NULL : "CV-OFFLOAD-007", NULL), "an image fits or not");
+    FZ_CHECK(fz_was_said(fuzz, &said, model.fits ? NULL : "CV-OFFLOAD-007", NULL), "an image fits or not");
     FZ_CHECK(model.fits ? image.off == model.off && image.size == model.size : image.size == 0,
              "and lies where its entry says");
     FZ_CHECK(image.off <= header->size && image.size <= header->size - image.off, "in the binary");
@@ -74,11 +50,11 @@ static void check_image(fz_state *fuzz, cv_span span, const cv_offload_header *h
     if (status == CUVET_E_LIMIT)
         return;
     FZ_CHECK((status == CUVET_OK) == !model.bad_strings, "strings can be read or not");
-    FZ_CHECK(was_said(fuzz, said,
-                      model.bad_strings ? model.bad_strings
-                      : model.twice     ? "CV-OFFLOAD-010"
-                                        : NULL,
-                      NULL),
+    FZ_CHECK(fz_was_said(fuzz, &said,
+                         model.bad_strings ? model.bad_strings
+                         : model.twice     ? "CV-OFFLOAD-010"
+                                           : NULL,
+                         NULL),
              "what is wrong with them is said");
     if (status != CUVET_OK)
         return;
@@ -93,7 +69,7 @@ static void check_image(fz_state *fuzz, cv_span span, const cv_offload_header *h
 static uint64_t one_binary(fz_state *fuzz, cv_span span)
 {
     uint64_t before = fz_reported(fuzz);
-    offload_said said = said_so_far(fuzz);
+    fz_said said = said_so_far(fuzz);
     cv_offload_header header;
     md_offload model;
     cv_span head = span;
@@ -104,11 +80,11 @@ static uint64_t one_binary(fz_state *fuzz, cv_span span)
     fz_status(fuzz, status, before);
     md_offload_read(bytes_of(fuzz, span), (size_t)span.len, &model);
     FZ_CHECK((status == CUVET_OK) == !model.broken, "a header can be read or not");
-    FZ_CHECK(was_said(fuzz, said,
-                      model.broken       ? model.broken
-                      : model.compressed ? "CV-OFFLOAD-011"
-                                         : NULL,
-                      model.odd_entry ? "CV-OFFLOAD-006" : NULL),
+    FZ_CHECK(fz_was_said(fuzz, &said,
+                         model.broken       ? model.broken
+                         : model.compressed ? "CV-OFFLOAD-011"
+                                            : NULL,
+                         model.odd_entry ? "CV-OFFLOAD-006" : NULL),
              "what is wrong with it is said");
     if (status != CUVET_OK)
         return 0;

@@ -315,7 +315,7 @@ database_state database_open_bytes(cli_database **out, void *bytes, size_t size)
 {
     cli_database *database = calloc(1, sizeof(*database));
     database_state state = DATABASE_NO_MEMORY;
-    uint64_t length = size;
+    uint64_t length = size; /* a size of 32 bits is always below the limit, which compilers complain of */
 
     *out = NULL;
     if (!database)

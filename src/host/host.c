@@ -107,7 +107,7 @@ static cuvet_status read_counts(cv_host_read_ctx *reader)
     return CUVET_OK;
 }
 
-/* Load the names. Without them the sections cannot be told apart: then tables becomes false. */
+/* Load the names. Without them sections cannot be told apart but by their type: then tables becomes false. */
 static cuvet_status read_names(cv_host_read_ctx *reader)
 {
     cv_elf_section header;

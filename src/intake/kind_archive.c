@@ -77,6 +77,11 @@ static cuvet_status read_rest(cv_ctx *ctx, cv_walk *walk, uint64_t at, const cv_
     return status;
 }
 
+static cv_piece part_of(cv_piece_kind what, uint64_t off, uint64_t end, uint64_t index)
+{
+    return (cv_piece){ .what = what, .off = off, .end = end, .step = CUVET_P_MEMBER, .index = index };
+}
+
 static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, uint64_t at,
                                 const cv_ar_header *header, cv_piece *piece)
 {
@@ -103,19 +108,11 @@ static cuvet_status next_member(cv_ctx *ctx, cv_walk *walk, cv_region *region, u
     region->pos = region->covered = region->rest_end = at + header->next;
     state->index++;
     /* Code may hide in tables as well. */
-    state->next = (cv_piece){ .what = table ? CV_PIECE_TABLE : CV_PIECE_REGION,
-                              .off = body,
-                              .end = body + header->body_size,
-                              .step = CUVET_P_MEMBER,
-                              .index = index };
+    state->next = part_of(table ? CV_PIECE_TABLE : CV_PIECE_REGION, body, body + header->body_size, index);
     *piece = state->next;
     state->content = hidden;
     if (hidden)
-        *piece = (cv_piece){ .what = CV_PIECE_TABLE,
-                             .off = at + CV_AR_HEADER_SIZE,
-                             .end = body,
-                             .step = CUVET_P_MEMBER,
-                             .index = index };
+        *piece = part_of(CV_PIECE_TABLE, at + CV_AR_HEADER_SIZE, body, index);
     return CUVET_OK;
 }
 
@@ -124,11 +121,7 @@ static void rest_as_table(cv_walk *walk, cv_region *region, cv_piece *piece)
 {
     const archive_state *state = region->state;
 
-    *piece = (cv_piece){ .what = CV_PIECE_TABLE,
-                         .off = region->pos,
-                         .end = region->end,
-                         .step = CUVET_P_MEMBER,
-                         .index = state->index };
+    *piece = part_of(CV_PIECE_TABLE, region->pos, region->end, state->index);
     region->pos = region->covered = region->end;
     cv_u8s_clear(&walk->name);
     walk->named = false;

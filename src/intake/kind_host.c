@@ -114,7 +114,6 @@ static cuvet_status next_in_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
 {
     host_state *state = region->state;
     const cv_host_section *section;
-    cv_region before = *region;
     cuvet_status status;
 
     take_back(ctx, walk, state);
@@ -123,8 +122,9 @@ static cuvet_status next_in_host(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
         return cv_walk_search(ctx, walk, region, piece, unit);
     if (region->pos < section->off) {
         /* A header that begins before the section is seen whole. */
-        before.end = cv_min(region->end, section->off + CV_SEARCH_HEAD);
-        status = cv_walk_search(ctx, walk, &before, piece, unit);
+        uint64_t end = cv_min(region->end, section->off + CV_SEARCH_HEAD);
+
+        status = cv_walk_search_to(ctx, walk, region, end, piece);
         if (status != CUVET_OK || walk->over || (piece->what == CV_PIECE_HIT && piece->off < section->off))
             return status;
     }

@@ -22,8 +22,9 @@ CV_VEC(offload_parts, offload_part);
 typedef struct offload_state {
     bool inside;                   /* of the binary that begins at 'base' */
     uint64_t base, next;           /* … and where the one behind it begins */
-    offload_parts parts;           /* its images, in the order of the file */
-    uint64_t image;                /* index of the one that is next */
+    offload_parts parts;           /* its images, in the order of its entries */
+    cv_keys order;                 /* in that of the file: where each begins, and its number … */
+    uint64_t image;                /* … the next one of these */
     uint64_t entries, entries_end; /* before all of them */
     uint64_t free;                 /* end of what has an owner */
     uint64_t tables;               /* number of stretches so far that are none of these */
@@ -65,11 +66,9 @@ static void pass(cv_region *region, uint64_t to)
     region->pos = region->covered = region->rest_end = to;
 }
 
-/* Entries of the binary, in the order in which their images lie. */
 static cuvet_status read_entries(cv_ctx *ctx, cv_walk *walk, offload_state *state,
                                  const cv_offload_header *header)
 {
-    cv_keys order = { 0 };
     bool room = true;
     cuvet_status status =
         cv_work(ctx, cv_sat_mul(header->n_entries, 8), state->base) ? CUVET_OK : CUVET_E_LIMIT;
@@ -78,22 +77,15 @@ static cuvet_status read_entries(cv_ctx *ctx, cv_walk *walk, offload_state *stat
         status = cv_block_load(ctx, &walk->tmp, walk->src, state->base + header->entries,
                                header->n_entries * CV_OFFLOAD_ENTRY);
     for (uint64_t i = 0; i < header->n_entries && status == CUVET_OK && room; i++) {
-        cv_offload_image image;
-
-        cv_path_push(ctx, CUVET_P_OFFLOAD, true, state->before + i);
-        cv_offload_read_entry(ctx, walk->tmp.span, header, i, &image);
-        cv_path_pop(ctx);
-        room = cv_keys_push(&ctx->mem, &order, (cv_key){ image.off, i });
-    }
-    cv_keys_sort(&order);
-    for (uint64_t i = 0; i < order.count && room; i++) {
         offload_part part = { 0 };
 
-        /* Silent: what is wrong with it was said. */
-        cv_offload_image_at(walk->tmp.span, header, cv_keys_at(&order, i)->index, &part.image);
-        room = offload_parts_push(&ctx->mem, &state->parts, part);
+        cv_path_push(ctx, CUVET_P_OFFLOAD, true, state->before + i);
+        cv_offload_read_entry(ctx, walk->tmp.span, header, i, &part.image);
+        cv_path_pop(ctx);
+        room = offload_parts_push(&ctx->mem, &state->parts, part) &&
+               cv_keys_push(&ctx->mem, &state->order, (cv_key){ part.image.off, i });
     }
-    cv_keys_free(&ctx->mem, &order);
+    cv_keys_sort(&state->order);
     return room ? status : cv_nomem(ctx, state->base);
 }
 
@@ -101,7 +93,7 @@ static cuvet_status read_entries(cv_ctx *ctx, cv_walk *walk, offload_state *stat
 static cuvet_status read_strings(cv_ctx *ctx, cv_walk *walk, offload_state *state,
                                  const cv_offload_header *header)
 {
-    uint64_t size = state->parts.count ? offload_parts_get(&state->parts, 0)->image.off : 0;
+    uint64_t size = state->order.count ? cv_keys_get(&state->order, 0)->key : 0;
     cuvet_status status = cv_block_load(ctx, &walk->tmp, walk->src, state->base, cv_min(size, TABLES_MOST));
 
     for (uint64_t i = 0; i < state->parts.count && status == CUVET_OK; i++) {
@@ -152,6 +144,7 @@ static cuvet_status read_binary(cv_ctx *ctx, cv_walk *walk, cv_region *region, c
     state->image = 0;
     state->count = header.n_entries;
     offload_parts_clear(&state->parts);
+    cv_keys_clear(&state->order);
     if (header.compressed) {
         cv_walk_claim(ctx, walk, state->base, header.next, CV_CLAIM_COMPRESSED, 0);
         state->free = state->entries = state->entries_end = state->next;
@@ -195,7 +188,8 @@ static cuvet_status check_form(cv_ctx *ctx, cv_walk *walk, const offload_part *p
 
 static cuvet_status next_image(cv_ctx *ctx, cv_walk *walk, offload_state *state, cv_piece *piece)
 {
-    const offload_part *part = offload_parts_get(&state->parts, state->image);
+    const offload_part *part =
+        offload_parts_get(&state->parts, cv_keys_get(&state->order, state->image)->index);
     cv_piece image = image_piece(state, part);
 
     if (part->image.size != 0 && image.off > state->free) {
@@ -226,7 +220,7 @@ static cuvet_status next_inside(cv_ctx *ctx, cv_walk *walk, cv_region *region, c
     } else if (state->free < state->entries_end) {
         cv_walk_claim(ctx, walk, state->free, state->entries_end - state->free, CV_CLAIM_OFFLOAD_HEADER, 0);
         state->free = state->entries_end;
-    } else if (state->image < state->parts.count) {
+    } else if (state->image < state->order.count) {
         return next_image(ctx, walk, state, piece);
     } else if (state->free < state->next) {
         take_table(ctx, walk, state, state->next, piece);
@@ -266,8 +260,10 @@ static cuvet_status close_offload(cv_ctx *ctx, cv_walk *walk, cv_region *region,
 
     (void)walk;
     (void)whole;
-    if (state)
-        offload_parts_free(&ctx->mem, &state->parts);
+    if (!state) /* there was no memory for it */
+        return CUVET_OK;
+    offload_parts_free(&ctx->mem, &state->parts);
+    cv_keys_free(&ctx->mem, &state->order);
     return CUVET_OK;
 }
 

@@ -14,19 +14,25 @@
 #define NVVM_MAGIC CV_FATBIN_OLD_MAGIC
 #define NVVM_PAD   UINT64_C(4)
 
-cuvet_status cv_walk_search(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece, cv_unit *unit)
+cuvet_status cv_walk_search_to(cv_ctx *ctx, cv_walk *walk, const cv_region *region, uint64_t end,
+                               cv_piece *piece)
 {
     bool found;
     cuvet_status status =
-        cv_search(ctx, &walk->window, walk->src, region->pos, region->end, &found, &piece->off, &piece->head);
+        cv_search(ctx, &walk->window, walk->src, region->pos, end, &found, &piece->off, &piece->head);
 
-    (void)unit; /* what is found is a region */
     if (status != CUVET_OK)
         return status;
     if (found && !walk->over && !cv_work(ctx, HIT_WORK, piece->off))
         walk->over = true; /* reported: what follows is not looked at */
     piece->what = found && !walk->over ? CV_PIECE_HIT : CV_PIECE_END;
     return CUVET_OK;
+}
+
+cuvet_status cv_walk_search(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece, cv_unit *unit)
+{
+    (void)unit; /* what is found is a region */
+    return cv_walk_search_to(ctx, walk, region, region->end, piece);
 }
 
 /* First what it was taken for. A container is found by the search. */

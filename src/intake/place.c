@@ -91,7 +91,7 @@ cuvet_place cv_place_at(cv_ctx *ctx, const cv_walk *walk, uint64_t at, bool cont
         return CUVET_PLACE_NESTED;
     if (region->table)
         return CUVET_PLACE_TABLE;
-    if (region->place != 0)
+    if (region->place != 0) /* what it lies in knows */
         return region->place;
     if (archives > 1)
         return CUVET_PLACE_ARCHIVE;

@@ -115,6 +115,10 @@ CV_MUST cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region
 CV_MUST cuvet_status cv_walk_search(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece,
                                     cv_unit *unit);
 
+/* The same, of what begins before 'end'. */
+CV_MUST cuvet_status cv_walk_search_to(cv_ctx *ctx, cv_walk *walk, const cv_region *region, uint64_t end,
+                                       cv_piece *piece);
+
 /* Section of a host ELF where only containers may be. */
 static inline bool cv_walk_holds_containers(const cv_host_section *header)
 {

@@ -20,7 +20,7 @@ EDITS = [
      "region->pos = region->covered = region->end;", "AR_TERMINATOR"),
     ("place-table", "src/intake/place.c", "if ([[region->table]])", "false", "HOST_PLACE"),
     ("offload-entries-past", "src/format/offload/read.c", "header->entries < header->header_size || [[end > header->size]]", "end > header->size + 1", "unit_format: format/offload"),
-    ("offload-image-past", "src/format/offload/read.c", "cv_sat_add(out->off, out->size) <= header->size", "out->off <= header->size"),
+    ("offload-image-past", "src/format/offload/read.c", "    if ([[end <= header->size]])\n        return;", "out->off <= header->size"),
     ("offload-first-triple", "src/format/offload/read.c", "            [[*triple = value;]]", "if (n_triples == 1) *triple = value;", "unit_format: format/offload"),
     ("offload-longer-prefix", "src/format/offload/read.c", "return [[cv_span_starts(triple, \"nvptx\")]];", "cv_span_starts(triple, \"nvptx64\")", "unit_format: format/offload"),
     ("offload-next-unaligned", "src/format/offload/read.c", "CV_OFFLOAD_ALIGN - [[header.size % CV_OFFLOAD_ALIGN]]", "0 * header.size", "unit_format: format/offload"),

@@ -67,10 +67,10 @@ cuvet_status cv_offload_read_header(cv_ctx *ctx, cv_span head, uint64_t left, cv
     return status;
 }
 
-bool cv_offload_image_at(cv_span entries, const cv_offload_header *header, uint64_t index,
-                         cv_offload_image *out)
+void cv_offload_read_entry(cv_ctx *ctx, cv_span entries, const cv_offload_header *header, uint64_t index,
+                           cv_offload_image *out)
 {
-    uint64_t at = index * CV_OFFLOAD_ENTRY;
+    uint64_t at = index * CV_OFFLOAD_ENTRY, end;
 
     *out = (cv_offload_image){ .image_kind = cv_u16_at(entries, at),
                                .offload_kind = cv_u16_at(entries, at + AT_OFFLOAD_KIND),
@@ -79,21 +79,12 @@ bool cv_offload_image_at(cv_span entries, const cv_offload_header *header, uint6
                                .size = cv_u64_at(entries, at + AT_IMAGE_SIZE),
                                .strings = cv_u64_at(entries, at + AT_STRINGS),
                                .n_strings = cv_u64_at(entries, at + AT_N_STRINGS) };
-    if (cv_sat_add(out->off, out->size) <= header->size)
-        return true;
+    end = cv_sat_add(out->off, out->size);
+    if (end <= header->size)
+        return;
+    cv_report(ctx, CV_R_OFFLOAD_IMAGE, entries.off + at + AT_IMAGE, 16, end, header->size);
     out->off = header->size;
     out->size = 0;
-    return false;
-}
-
-void cv_offload_read_entry(cv_ctx *ctx, cv_span entries, const cv_offload_header *header, uint64_t index,
-                           cv_offload_image *out)
-{
-    uint64_t at = index * CV_OFFLOAD_ENTRY + AT_IMAGE;
-
-    if (!cv_offload_image_at(entries, header, index, out))
-        cv_report(ctx, CV_R_OFFLOAD_IMAGE, entries.off + at, 16,
-                  cv_sat_add(cv_u64_at(entries, at), cv_u64_at(entries, at + 8)), header->size);
 }
 
 /* The value of one string; false: it is not there. */

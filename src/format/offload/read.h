@@ -44,10 +44,7 @@ bool cv_offload_probe(cv_span head);
  * @return OK: *out is valid, header and entries fit · MALFORMED · UNSUPPORTED (an unknown version) */
 CV_MUST cuvet_status cv_offload_read_header(cv_ctx *ctx, cv_span head, uint64_t left, cv_offload_header *out);
 
-/* entries: all of them. An image that does not fit has no bytes; false. */
-bool cv_offload_image_at(cv_span entries, const cv_offload_header *header, uint64_t index,
-                         cv_offload_image *out);
-/* The same, which says what is wrong with it. */
+/* entries: all of them. An image that does not fit is reported and has no bytes. */
 void cv_offload_read_entry(cv_ctx *ctx, cv_span entries, const cv_offload_header *header, uint64_t index,
                            cv_offload_image *out);
 
