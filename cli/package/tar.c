@@ -112,16 +112,17 @@ static void take_words(package_tar *tar)
         size_t n_digit = blank ? (size_t)(blank - (text + at)) : 0, from = at + n_digit + 1;
         bool ok = blank && read_decimal(text + at, n_digit, &length) && length > n_digit + 1 &&
                   length <= size - at && text[at + length - 1] == '\n';
+        size_t end = ok ? at + (size_t)length : at;
 
         if (ok)
-            equal = memchr(text + from, '=', at + length - 1 - from);
+            equal = memchr(text + from, '=', end - 1 - from);
         if (!ok || !equal || equal == text + from) {
             set_fault(tar, "has a record of PAX that is none for some readers");
             return;
         }
         take_word(tar, text + from, (size_t)(equal - (text + from)), equal + 1,
-                  (size_t)(text + at + length - 1 - (equal + 1)));
-        at += length;
+                  (size_t)(text + end - 1 - (equal + 1)));
+        at = end;
     }
 }
 
