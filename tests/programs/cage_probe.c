@@ -49,6 +49,12 @@ static pid_t parent;
 /* Everything goes past the C library, which may decide to ask for something else. */
 #define RAW(...) (syscall(__VA_ARGS__))
 
+/* A machine whose registers have 32 bits has another call for the same, and no upper half that could hide something. */
+#ifndef SYS_newfstatat
+#define SYS_newfstatat SYS_fstatat64
+#endif
+#define UPPER_HALF ((unsigned long)(UINT64_C(1) << 32))
+
 static long as_thread(void)
 {
     extern void *cage_thread(void *arg);
@@ -339,7 +345,7 @@ static const uint64_t NOTHING[16];
     TRY(stat_empty_path_of_process, try_stat_path(AT_FDCWD, "/proc/1/environ"))                              \
     TRY(stat_empty_path_below, try_stat_path(out_dir, "old"))                                                \
     TRY(stat_upper_half,                                                                                     \
-        RAW(SYS_newfstatat, out_dir, "old", &(struct stat){ 0 }, AT_EMPTY_PATH | 1ul << 32))                 \
+        RAW(SYS_newfstatat, out_dir, "old", &(struct stat){ 0 }, AT_EMPTY_PATH | UPPER_HALF))                \
     TRY(statx_below, RAW(SYS_statx, out_dir, "old", 0, 0x7ff, &(char[512]){ 0 }))                            \
     TRY(statx_open_file, RAW(SYS_statx, input, "", AT_EMPTY_PATH, 0x7ff, &(char[512]){ 0 }))                 \
     TRY(fstat, RAW(SYS_fstat, input, &(struct stat){ 0 }))                                                   \
@@ -412,7 +418,7 @@ static const uint64_t NOTHING[16];
     TRY(room, try_grow(0))                                                                                   \
     TRY(punch_hole, try_grow(3))                                                                             \
     TRY(collapse, try_grow(8))                                                                               \
-    TRY(room_upper_half, RAW(SYS_fallocate, STDOUT_FILENO, 3ul | 1ul << 32, 0L, 4096L))                      \
+    TRY(room_upper_half, RAW(SYS_fallocate, STDOUT_FILENO, 3ul | UPPER_HALF, 0L, 4096L))                     \
     TRY(standard_input, read(STDIN_FILENO, &(char){ 0 }, 1))                                                 \
     TRY(standard_input_write, write(STDIN_FILENO, "x", 1))
 
