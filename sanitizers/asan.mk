@@ -12,6 +12,6 @@ MODE_LINK  := -fsanitize=address,undefined $(SAN_LD)
 MODE_PIE   := -no-pie
 # .ci/run: one build, and one run of all tests, for the sanitizers and for coverage. LLVM_PROFILE_FILE says where counts go.
 ifneq ($(COVERAGE),)
-MODE_FLAGS += -fprofile-instr-generate=/dev/null -fcoverage-mapping
-MODE_LINK  += -fprofile-instr-generate
+MODE_FLAGS += $(COUNTS)
+MODE_LINK  += $(COUNTS_LINK)
 endif

@@ -4,5 +4,5 @@
 include sanitizers/common.mk
 MODE_CC    := $(SAN_CC)
 CFLAGS     ?= -O1 -g
-MODE_FLAGS := -fprofile-instr-generate=/dev/null -fcoverage-mapping -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
-MODE_LINK  := -fprofile-instr-generate
+MODE_FLAGS := $(COUNTS) -DCV_CHECK_DEEP=1 -DCV_TRAPS=1
+MODE_LINK  := $(COUNTS_LINK)

@@ -39,41 +39,31 @@ def tool(name):
     raise SystemExit("coverage: %s is not installed (tools/deps.sh full)" % name)
 
 
-def run_all(jobs, build, profiles, workers):
-    """Run the jobs; the counts of each become one file as soon as it ends: all counts of all processes take 16 GB."""
+def run_all(jobs, build, profiles, workers, continuous=True):
+    """Run the jobs; the counts of each become one file as soon as it ends: all counts of all processes take 16 GB.
+
+    Continuous: counts are kept in the file while a process runs, so that those of children that end by _exit() or by a signal are there.
+    """
     profiles = os.path.abspath(profiles)  # tests run in other directories, and the runtime makes the path that it is given
     os.makedirs(profiles, exist_ok=True)
 
     def run(numbered):
         number, job = numbered
         raw = os.path.join(profiles, "raw-%d" % number)
-        apart = kills(job)
-        # A file for each process takes longer to merge than the process took. Processes that add up in one file may not be killed
-        # while they write it.
-        job.env.update(LLVM_PROFILE_FILE=os.path.join(raw, "%p-%m.profraw" if apart else "%4m.profraw"), CK_FORK="no")
+        # Processes add up in four files: one for each process takes longer to merge than the process took.
+        job.env.update(LLVM_PROFILE_FILE=os.path.join(raw, "%c%4m.profraw" if continuous else "%4m.profraw"), CK_FORK="no")
         runtests.asan_in_a_push(job)
         os.makedirs(raw)
         runtests.run_job(job, build)
         files = glob.glob(os.path.join(raw, "*.profraw"))
-        out = os.path.join(profiles, "%d.profdata" % number)
-        if files and not apart and not merge(files, out, "any"):
-            print("coverage: counts of %s are torn: some of what it reached is missing here" % job.name)
-        if files and not os.path.exists(out) and not merge(files, out):
-            print("coverage: no counts of %s can be read: are all its processes ended by signals?" % job.name)
+        if files and not merge(files, os.path.join(profiles, "%d.profdata" % number)):
+            print("coverage: no counts of %s can be read" % job.name)
         shutil.rmtree(raw)
         return job
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
         done = list(pool.map(run, enumerate(jobs)))
     return done
-
-
-def kills(job):
-    """Does this script end processes before they end themselves?"""
-    script = job.argv[-1]
-    if job.name == "tests/worker":
-        return True
-    return script.endswith((".py", ".sh")) and re.search(r"kill|terminate|RLIMIT_FSIZE", open(script, encoding="utf-8").read()) is not None
 
 
 def merge(files, out, failure="all"):

@@ -45,7 +45,8 @@ def main():
     args = argparse.Namespace(unit=bins, mode="mcdc", scripts=False, replay=os.path.join(a.build, "replay"))
     work = os.path.join(a.build, "profiles")
     shutil.rmtree(work, ignore_errors=True)
-    done = coverage.run_all(list(runtests.unit_jobs(args)) + list(runtests.replay_jobs(args)), a.build, work, a.jobs)
+    done = coverage.run_all(list(runtests.unit_jobs(args)) + list(runtests.replay_jobs(args)), a.build, work, a.jobs,
+                            continuous=False)  # what conditions prove is written at the end only
     profile = os.path.join(a.build, "mcdc.profdata")
     coverage.merge_jobs([work], profile)
 

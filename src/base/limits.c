@@ -29,14 +29,21 @@ static bool has_field(const cuvet_limits *limits, size_t index)
 /* Structures of callers have no size above it: see bytes/sized.c, which this folder cannot use. */
 enum { SIZE_MOST = 16384 };
 
+/* The size, whatever stands behind it until numbers may begin on this machine, and whole numbers. */
+static bool is_size(size_t size)
+{
+    enum { FIRST = offsetof(cuvet_limits, input) };
+
+    return size >= FIRST && size <= SIZE_MOST && (size - FIRST) % sizeof(uint64_t) == 0;
+}
+
 cuvet_status cuvet_limits_preset(const char *name, cuvet_limits *out)
 {
     bool strict = name && strcmp(name, "strict") == 0, roomy = name && strcmp(name, "roomy") == 0;
 
     if (!out || !name)
         return CUVET_E_NULL;
-    if ((!strict && !roomy && strcmp(name, "tiny") != 0) || out->size < sizeof(out->size) ||
-        out->size > SIZE_MOST || out->size % sizeof(uint64_t) != 0)
+    if ((!strict && !roomy && strcmp(name, "tiny") != 0) || !is_size(out->size))
         return CUVET_E_USAGE;
     /* What the caller's structure has room for; what is not known becomes zero. */
     memset((char *)out + sizeof(out->size), 0, out->size - sizeof(out->size));

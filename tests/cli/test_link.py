@@ -1044,6 +1044,24 @@ def rows(image, kind, form):
 
 
 @test
+def a_kernel_has_the_barriers_that_its_flags_tell():
+    """Where functions of today below a kernel of an old tool have fewer than it, the reference's record has theirs only. Flags stay, as there."""
+    old, today = inputs_of("barriers_kept", "sm_80")
+    for own, want in ((9, 9), (5, 7), (0, 7)):
+        old.section(".text.both", "flags", 6 | own << 20)
+        out = linked(write(bytes(old)), write(bytes(today)), arch="sm_80")
+        found = dict(sections(out))
+        equal(found[b".text.both"][2], 6 | own << 20, "flags")
+        records = found[b".nv.info.both"]
+        at, most = records[4], None
+        while at < records[4] + records[5]:
+            form, code, value = struct.unpack_from("<BBH", out, at)
+            most = value if (form, code) == (2, 0x4C) else most
+            at += 4 + (value if form == 4 else 0)
+        equal(most, want, own)
+
+
+@test
 def variables_are_not_counted_from_their_section():
     """CV-ELF-190: compilers name variables, and a driver refuses code that names the section of its variables instead."""
     damaged = inputs_of("dead_code", "sm_90")[1]

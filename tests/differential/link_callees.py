@@ -328,11 +328,19 @@ def random_program(seed, arch):
 
 
 def old_program(seed, arch, mixed):
-    """Mixed: kernels are of today. What an old one and a record of today say together, nvlink leaves in two places."""
+    """Mixed: which files are of today. Of kernels of old ones that call functions of today, none waits at more barriers than those: see
+    docs/link-partial.md."""
     program = Program(seed, arch)
     program.count_barriers()
-    why = linked(program, arch, lambda names: "ptxas" if mixed and any(n[0] == "k" for n in names) else OLD_PTXAS)
-    return arch, "barriers", "program %d%s" % (seed, " mixed" if mixed else ""), why
+    if mixed in ("functions", "any"):
+        for k in program.kernels:
+            if k in program.waits:
+                program.waits[k] = 0
+    rng = random.Random(seed)
+    today = {"": lambda names: False, "kernels": lambda names: any(n[0] == "k" for n in names),
+             "functions": lambda names: all(n[0] != "k" for n in names), "any": lambda names: rng.random() < 0.5}[mixed]
+    why = linked(program, arch, lambda names: "ptxas" if today(names) else OLD_PTXAS)
+    return arch, "barriers", "program %d %s" % (seed, mixed), why
 
 
 def missing():
@@ -354,7 +362,7 @@ def main():
     work = [(random_program, (seed, a)) for a in ARCHES for seed in range(int(first), int(last or first) + 1)]
     work += [(lambda r, a: list(feature(r, a)), (r, a)) for a in ARCHES for r in features() if runs_on(r[1], a)]
     seeds = range(int(first), int(last or first) + 1)
-    work += [(old_program, (s, a, mixed)) for a in ("75", "80", "90") if OLD_PTXAS and (a != "90" or link_classes.knows_90()) for s in seeds for mixed in (False, True)]
+    work += [(old_program, (s, a, mixed)) for a in ("75", "80", "90") if OLD_PTXAS and (a != "90" or link_classes.knows_90()) for s in seeds for mixed in ("", "kernels", "functions", "any")]
     counts, bad, known = {}, [], []
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CV_JOBS", 2))) as pool:
         for found in pool.map(lambda w: w[0](*w[1]), work):

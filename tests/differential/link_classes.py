@@ -285,9 +285,8 @@ OLD_PTXAS = os.environ.get("CV_OLD_PTXAS")
 OLD_VERSION = "7.8"
 # Where the file behind the note that names the tool begins decides how much of a segment is padding.
 OLD_PLACES = {("data_aligned", "75")}
-# alias_earlier: code with two names that says nothing of sparse multiplication gets the same record twice. barriers_told: flags of a kernel whose
-# callees have records stay in its section (docs/link-partial.md).
-OLD_FORM = {("alias_earlier", "90", "old second"), ("barriers_told", "90", "old first")}
+# alias_earlier: code with two names that says nothing of sparse multiplication gets the same record twice.
+OLD_FORM = {("alias_earlier", "90", "old second")}
 
 
 def knows_90():

@@ -49,7 +49,8 @@ static pid_t parent;
 /* Everything goes past the C library, which may decide to ask for something else. */
 #define RAW(...) (syscall(__VA_ARGS__))
 
-/* A machine whose registers have 32 bits has another call for the same, and no upper half that could hide something. */
+/* A machine whose registers have 32 bits has another call for the same, and no upper half that could hide
+ * something. */
 #ifndef SYS_newfstatat
 #define SYS_newfstatat SYS_fstatat64
 #endif

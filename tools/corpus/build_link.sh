@@ -66,7 +66,9 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                 inputs=
                 for ptx in "$data/ptx/$name".*.ptx; do
                     o=in/$(basename "$ptx" .ptx).cubin
-                    "$compiler" -c -arch=sm_$arch "$ptx" -o "$d/$o"
+                    of=$compiler # a file beside the first may be of today
+                    grep -q '^// compiler: today' "$ptx" && of=ptxas
+                    "$of" -c -arch=sm_$arch "$ptx" -o "$d/$o"
                     inputs="$inputs $o"
                 done
                 echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"

@@ -101,6 +101,10 @@ static inline uint32_t cv_elf_code_barriers(uint64_t sh_flags)
 {
     return (uint32_t)((sh_flags & CV_SHF_CUDA_BARRIERS) >> CV_CODE_BARRIERS_BIT);
 }
+static inline uint64_t cv_elf_barrier_flags(uint32_t barriers)
+{
+    return (uint64_t)barriers << CV_CODE_BARRIERS_BIT & CV_SHF_CUDA_BARRIERS;
+}
 
 /* Section header fields, in file order. */
 typedef enum cv_shdr_field {

@@ -143,6 +143,13 @@ static bool flags_alone(const info_describer *describer, const kernel_facts *fac
     return true;
 }
 
+uint32_t cv_d_kept_barriers(const info_describer *describer, cv_id fn, const kernel_facts *facts)
+{
+    const cv_fn_usage *usage = cv_l_fn_usage(describer->view, fn);
+
+    return usage->flag_bars && !flags_alone(describer, facts) ? cv_trait(&usage->own, CV_H_NUM_BARRIERS) : 0;
+}
+
 /* Then they come behind everything else. */
 static bool are_last(const info_describer *describer, const cv_lfn *function, const kernel_facts *facts)
 {
@@ -201,9 +208,6 @@ static bool add_from(info_describer *describer, cv_id fn, cv_id from, kernel_fac
         else
             ok = add_names(describer, facts); /* here, also when nothing of this list stays */
     }
-    if (ok && cv_l_fn_usage(describer->view, callee->id)
-                  ->flag_bars) /* the reference makes a record of it behind the others */
-        ok = add_once(describer, fn, CV_H_NUM_BARRIERS, facts);
     return ok;
 }
 

@@ -240,6 +240,8 @@ static cuvet_status describe_function(info_describer *describer, cv_id fn)
         ok = cv_d_missing(describer, fn, &facts);
     else if (ok)
         ok = say_what_it_does_not(view, cv_l_fn_usage(view, function->id));
+    if (ok && kernel)
+        out.barriers = cv_d_kept_barriers(describer, fn, &facts);
     ok = ok && copy_records(describer, fn, kernel ? &facts : NULL, true);
     if (ok && cv_l_has(view, CV_GEN_BINDLESS_RECORDS) && cv_l_fn_memory(view, function->id)->slots)
         ok = add_bindless(view, CV_ATTR_BINDLESS_TEXTURE_BANK) &&
@@ -340,6 +342,8 @@ static cuvet_status find_tellers(info_describer *describer)
         if (cv_l_is_kernel(view, i)) {
             describer->n_kernels++;
             describer->lacked |= ~cv_l_fn_usage(view, i)->own.has;
+            if (cv_l_fn_usage(view, i)->flag_bars) /* no record tells them */
+                describer->lacked |= CV_H_BIT(CV_H_NUM_BARRIERS);
         }
     for (cv_id i = 0; i < view->functions->fn.count && ok; i++) {
         if (!may_tell(view, cv_l_fn(view, i)))

@@ -44,6 +44,9 @@ CV_MUST bool cv_d_find_facts(info_describer *describer, cv_id kernel, kernel_fac
 /* info_inherited.c: records that a kernel inherits. */
 /* A record of the kernel's own, with what it inherits. */
 CV_MUST bool cv_d_own_record(info_describer *describer, cv_id fn, cv_heir row, kernel_facts *facts);
+/* Barriers of a kernel that flags of old code tell and go on telling: a function below it has a record of its
+ * own, from which the kernel gets its record, and then the reference leaves the flags as they are. */
+uint32_t cv_d_kept_barriers(const info_describer *describer, cv_id fn, const kernel_facts *facts);
 /* Records that it has none of. */
 CV_MUST bool cv_d_missing(info_describer *describer, cv_id fn, kernel_facts *facts);
 CV_MUST bool cv_d_add_value(const cv_view_info_records *view, cv_heir row, uint32_t value);

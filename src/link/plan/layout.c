@@ -95,9 +95,10 @@ static bool put_infos(const cv_view_layout *view)
         cv_l_osec(view, *cv_u32s_at(&view->out->info_order, i))->index =
             (uint32_t)i; /* until sections have numbers */
     for (uint64_t i = 0; i < view->records->oinfo.count && ok; i++) {
-        const cv_osec *code =
-            cv_l_osec(view, cv_l_fn_out(view, cv_oinfos_at(&view->records->oinfo, i)->fn)->sec);
+        const cv_oinfo *info = cv_oinfos_at(&view->records->oinfo, i);
+        cv_osec *code = cv_l_osec(view, cv_l_fn_out(view, info->fn)->sec);
 
+        code->flags |= cv_elf_barrier_flags(info->barriers);
         ok = cv_keys_push(&view->ctx->mem, &keys,
                           (cv_key){ .key = code->info_listed ? code->index : UINT32_MAX, .index = i });
     }

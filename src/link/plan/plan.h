@@ -213,6 +213,7 @@ typedef struct cv_oinfo {
     cv_id fn, sec;
     uint64_t first, count; /* records */
     uint32_t order;
+    uint32_t barriers; /* that the flags of its code go on telling */
 } cv_oinfo;
 
 CV_VEC(cv_oinfos, cv_oinfo);

@@ -272,17 +272,23 @@ static void read_counts(const cv_prove *prove, program *all, const cv_cubin *cub
     }
 }
 
-/* Barriers are records of a function. */
+/* Barriers are records of a function; code of old compilers that has none tells them in flags. A result may
+ * keep those beside a record. */
 static uint32_t read_barriers(const cv_cubin *cubin, uint32_t code)
 {
-    cv_span body = cv_cubin_body(cubin, cv_cubin_sec(cubin, code)->info_sec);
+    const cv_sec *sec = cv_cubin_sec(cubin, code);
+    cv_span body = cv_cubin_body(cubin, sec->info_sec);
+    bool said = sec->info_sec == 0;
     uint32_t most = 0;
     cv_tlv tlv;
 
-    for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next)
-        if (tlv.code == CV_ATTR_NUM_BARRIERS && tlv.format == CV_TLV_BVAL)
-            most = (uint32_t)cv_max(most, tlv.value);
-    return most;
+    for (uint64_t pos = 0; cv_tlv_at(body, pos, &tlv) == CV_TLV_OK; pos = tlv.next) {
+        if (tlv.code != CV_ATTR_NUM_BARRIERS || tlv.format != CV_TLV_BVAL)
+            continue;
+        most = (uint32_t)cv_max(most, tlv.value);
+        said = true;
+    }
+    return said ? most : cv_elf_code_barriers(sec->header.flags);
 }
 
 static cuvet_status read_object(cv_prove *prove, program *all)

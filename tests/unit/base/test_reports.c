@@ -185,28 +185,39 @@ END_TEST
 /* A structure of an older caller is shorter; none is odd, or larger than any can be. */
 START_TEST(limits_of_other_sizes)
 {
-    uint64_t small[2] = { sizeof(small), 7 }, big[2100] = { 0 }, value = 0;
-    cuvet_limits *limits = (cuvet_limits *)(void *)small;
+    enum { ALL = 2047 };
+    struct {
+        size_t size;
+        uint64_t value[1];
+    } small = { sizeof(small), { 7 } };
+    struct {
+        size_t size;
+        uint64_t value[ALL + 1];
+    } big = { 0 };
+    const size_t most = offsetof(cuvet_limits, input) + ALL * sizeof(uint64_t);
+    cuvet_limits *limits = (cuvet_limits *)(void *)&small;
     const cuvet_limit_info *first, *second;
+    uint64_t value = 0;
 
     ck_assert_int_eq(cuvet_limits_preset("strict", limits), CUVET_OK);
     ck_assert_int_eq(cuvet_limits_get(limits, 0, &first, &value), CUVET_OK);
     ck_assert_uint_eq(value, first->strict);
-    ck_assert_uint_eq(small[1], first->strict);
+    ck_assert_uint_eq(small.value[0], first->strict);
     ck_assert_int_eq(cuvet_limits_set(limits, first->name, 9), CUVET_OK);
-    ck_assert_uint_eq(small[1], 9);
+    ck_assert_uint_eq(small.value[0], 9);
     ck_assert_int_eq(cuvet_limits_get(limits, 1, &second, &value), CUVET_OK);
     ck_assert_uint_eq(value, second->strict); /* it has no room for another one */
     ck_assert_int_eq(cuvet_limits_set(limits, second->name, 9), CUVET_E_USAGE);
     ck_assert_int_eq(cuvet_limits_get(limits, 0, &first, NULL), CUVET_OK);
     ck_assert_int_eq(cuvet_limits_set(limits, NULL, 9), CUVET_E_NULL);
-    limits = (cuvet_limits *)(void *)big;
-    big[0] = 16384;
-    big[2047] = 1;
+    limits = (cuvet_limits *)(void *)&big;
+    big.size = most;
+    big.value[ALL - 1] = 1;
     ck_assert_int_eq(cuvet_limits_preset("tiny", limits), CUVET_OK);
-    ck_assert_uint_eq(big[2047], 0);
-    for (size_t i = 0; i < 3; i++) {
-        big[0] = ((const uint64_t[]){ 4, 16392, 20 })[i];
+    ck_assert_uint_eq(big.value[ALL - 1], 0);
+    for (size_t i = 0; i < 4; i++) {
+        big.size =
+            ((const size_t[]){ 0, offsetof(cuvet_limits, input) - 1, most + sizeof(uint64_t), most - 4 })[i];
         ck_assert_int_eq(cuvet_limits_preset("tiny", limits), CUVET_E_USAGE);
     }
 }
