@@ -455,7 +455,11 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     char word[] = { (char)(PACKAGE_WORD + form), '\0' };
     bool noted = pack->notes >= 0;
     char *argv[] = { (char[]){ "cuvet-package" }, word, noted ? (char[]){ "noted" } : NULL, NULL };
-    char *envp[] = { NULL };
+#ifdef CLI_INSTRUMENTED
+    char *const *envp = environ; /* options of sanitizers, and where counts go */
+#else
+    char *const envp[] = { NULL };
+#endif
     posix_spawn_file_actions_t actions;
     int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1), rc;
     int notes = noted ? fcntl(pack->notes, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1) : -1;
