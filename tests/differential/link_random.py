@@ -14,12 +14,15 @@ and the code.
   CV_WAYS=-g,-r       ways to link (default: final,-r; there are -g and --preserve-relocs)
   CV_CACHE=DIR        where objects stay, DIR/<arch>/f<seed>_<file>.cubin
   CV_KEEP=DIR         where the outputs of a difference are put
+  CV_PTXAS=ptxas:PATH  each file is compiled by one of these, from PTX of ISA 7.8 and with barriers (CUDA 11.8 is the oldest that knows
+                      it; the wheels nvidia-cuda-nvcc-cu11 and -cu12 of the package index have such): what one tool alone never writes
   CV_JOBS=2
 
 77: skipped, said on the last line. Needs nvcc and nvlink of CUDA 13.0 on PATH.
 """
 import concurrent.futures
 import os
+import random
 import re
 import shutil
 import struct
@@ -34,6 +37,8 @@ FULL = bool(os.environ.get("CV_FULL"))
 ARCHES = os.environ.get("CV_ARCHES", "75,80,90").split(",")
 MODES = (("final", [], []), ("-r", ["-r"], ["--compat-r"]), ("-g", ["-g"], []), ("--preserve-relocs", ["--preserve-relocs"], []))
 MODES = [mode for mode in MODES if mode[0] in os.environ.get("CV_WAYS", "final,-r").split(",")]
+COMPILERS = [c for c in os.environ.get("CV_PTXAS", "").split(":") if c]
+RELEASE = {}  # of each of them
 TOOL_NOTE = b".note.nv.tkinfo"
 RELOCATIONS = (4, 9)
 NOBITS = (8, 0x70000007, 0x7000000A)
@@ -185,6 +190,36 @@ def compiled(source, arch):
     return out
 
 
+def with_barriers(text, rng):
+    """Functions wait at some of the 16, kernels at one: where a kernel has more than what it calls, ours is not the reference's number
+    (docs/link-partial.md)."""
+    lines, most = text.splitlines(), 1
+    for i, line in enumerate(lines):
+        if ".entry" in line or ".func" in line:
+            most = 1 if ".entry" in line else 16
+        if line.strip() == "ret;" and rng.random() < 0.5:
+            lines[i] = "bar.sync %d; ret;" % rng.randrange(most)
+    return "\n".join(lines) + "\n"
+
+
+def compiled_by_one(source, arch, seed):
+    """By one of CV_PTXAS, as the seed has it; objects for sm_90 of tools before 12.0 are refused by both linkers."""
+    rng = random.Random("%s %s %d" % (os.path.basename(source), arch, seed))
+    compiler = rng.choice([c for c in COMPILERS if arch != "90" or RELEASE[c] >= 12])
+    out = os.path.join(TMP, "%s.%s" % (os.path.basename(source)[:-3], arch))
+    p = tool("nvcc", "-w", "-rdc=true", "-ptx", "-arch=sm_" + arch, source, "-o", out + ".ptx")
+    if p.returncode:
+        raise RuntimeError("nvcc: " + p.stderr.decode("latin-1")[-300:])
+    with open(out + ".ptx", encoding="latin-1") as f:
+        text = re.sub(r"\.version \d\.\d", ".version 7.8", f.read())
+    with open(out + ".ptx", "w", encoding="latin-1") as f:
+        f.write(with_barriers(text, rng))
+    p = tool(compiler, "-c", "-arch=sm_" + arch, out + ".ptx", "-o", out + ".cubin")
+    if p.returncode:
+        raise RuntimeError("%s: %s" % (compiler, p.stderr.decode("latin-1")[-300:]))
+    return out + ".cubin"
+
+
 def linked(argv, out):
     p = tool(*argv, "-o", out)
     said = (p.stdout + p.stderr).decode("latin-1").strip()
@@ -260,7 +295,7 @@ def program(generator, seed):
     """[(architecture, mode, what is different)]"""
     found = []
     for arch in ARCHES:
-        objects = [compiled(s, arch) for s in sources(generator, seed)]
+        objects = [compiled_by_one(s, arch, seed) if COMPILERS else compiled(s, arch) for s in sources(generator, seed)]
         found += [(arch, mode[0], one(seed, arch, mode, objects)) for mode in MODES]
         if int(re.match(r"\d+", arch)[0]) < 100:
             found.append((arch, "two steps", two_steps(seed, arch, objects)))
@@ -290,6 +325,8 @@ def main():
     if why:
         print("SKIPPED: %s, random programs were linked by nobody" % why)
         return 77
+    for c in COMPILERS:
+        RELEASE[c] = int(re.search(r"release (\d+)", tool(c, "--version").stdout.decode("latin-1"))[1])
     first, _, last = os.environ.get("CV_SEEDS", "1-40" if FULL else "1-3").partition("-")
     seeds = range(int(first), int(last or first) + 1)
     counts, bad = {}, []
