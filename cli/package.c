@@ -5,6 +5,7 @@
 #include "package/frame.h"
 #include "package/zip.h"
 
+#include "environment.h"
 #include "input_int.h"
 #include "report.h"
 #include "whole.h"
@@ -455,11 +456,6 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     char word[] = { (char)(PACKAGE_WORD + form), '\0' };
     bool noted = pack->notes >= 0;
     char *argv[] = { (char[]){ "cuvet-package" }, word, noted ? (char[]){ "noted" } : NULL, NULL };
-#ifdef CLI_INSTRUMENTED
-    char *const *envp = environ; /* options of sanitizers, and where counts go */
-#else
-    char *const envp[] = { NULL };
-#endif
     posix_spawn_file_actions_t actions;
     int in = fcntl(fd, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1), rc;
     int notes = noted ? fcntl(pack->notes, F_DUPFD_CLOEXEC, PACKAGE_NOTES + 1) : -1;
@@ -469,7 +465,7 @@ static int spawn(const package *pack, int fd, int out, package_form form, pid_t 
     rc = in < 0 || out < 0 || (noted && notes < 0) ? errno : ENOMEM;
     if (in >= 0 && out >= 0 && (!noted || notes >= 0) && posix_spawn_file_actions_init(&actions) == 0) {
         rc = give_descriptors(&actions, in, out, notes);
-        rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, envp);
+        rc = rc ? rc : posix_spawn(child, pack->walk->program, &actions, NULL, argv, cli_environment());
         (void)posix_spawn_file_actions_destroy(&actions);
     }
     if (in >= 0)

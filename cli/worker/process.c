@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "../descriptor.h"
+#include "../environment.h"
 #include "../whole.h"
 #include "pool.h"
 
@@ -137,17 +138,12 @@ static int spawn(const cuvet_workers *workers, int channel, pid_t *pid)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int error = ENOMEM;
-#ifdef CLI_INSTRUMENTED
-    char *const *envp = environ; /* options of sanitizers */
-#else
-    char *const envp[] = { NULL }; /* secrets of the program are nothing for a worker */
-#endif
 
     if (posix_spawn_file_actions_init(&actions) != 0)
         return error;
     if (posix_spawnattr_init(&attributes) == 0) {
         if (prepare_files(&actions, channel) && prepare_signals(&attributes))
-            error = posix_spawn(pid, workers->program, &actions, &attributes, argv, envp);
+            error = posix_spawn(pid, workers->program, &actions, &attributes, argv, cli_environment());
         (void)posix_spawnattr_destroy(&attributes); /* ours */
     }
     (void)posix_spawn_file_actions_destroy(&actions);
