@@ -180,7 +180,7 @@ static cuvet_status open_container(cv_ctx *ctx, cv_walk *walk, cv_region *region
     if (status != CUVET_OK)
         return status;
     state->place = cv_place_at(ctx, walk, at, true);
-    cv_walk_say_place(ctx, walk, at, state->place);
+    cv_walk_say_place(ctx, walk, at, CV_FATBIN_HEADER, state->place);
     cv_u64s_clear(&walk->targets);
     walk->n_containers++;
     if (in->host && !state->referenced) {

@@ -106,8 +106,8 @@ CV_MUST cuvet_status cv_walk_gap(cv_ctx *ctx, cv_walk *walk, cv_region *region, 
 /* Report what begins before a place where one part of the region, or the region, ends, and goes on behind it
  * in [from, end) of the source: neither part has it. */
 CV_MUST cuvet_status cv_walk_border(cv_ctx *ctx, cv_walk *walk, uint64_t from, uint64_t at, uint64_t end);
-/* Say it when the code at this place is where nobody looks for any. */
-void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, cuvet_place place);
+/* Say it when the code at this place is where nobody looks for any. @param size of it, in bytes */
+void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, uint64_t size, cuvet_place place);
 /* The region as one unit. */
 CV_MUST cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_piece *piece,
                                    cv_unit *unit);

@@ -113,7 +113,7 @@ cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_pie
     status = cv_walk_unit(ctx, walk, cv_place_at(ctx, walk, region->off, false), region->off, unit);
     if (region->embedded)
         ctx->path = cv_walk_object(walk)->path; /* the place is one in there */
-    cv_walk_say_place(ctx, walk, region->off, unit->place);
+    cv_walk_say_place(ctx, walk, region->off, region->end - region->off, unit->place);
     unit->row = region->row;
     unit->payload_size = region->end - region->off;
     unit->embedded = region->embedded;
@@ -125,10 +125,10 @@ cuvet_status cv_walk_whole(cv_ctx *ctx, cv_walk *walk, cv_region *region, cv_pie
 
 /* In archives and host files there is a place for everything: what lies elsewhere no linker and no dumper
  * sees. */
-void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, cuvet_place place)
+void cv_walk_say_place(cv_ctx *ctx, const cv_walk *walk, uint64_t at, uint64_t size, cuvet_place place)
 {
     if (!cv_place_chosen(place) && (cv_walk_depth(walk) > 0 || cv_regions_get(&walk->stack, 0)->host))
-        cv_report(ctx, CV_R_HOST_PLACE, at, CV_FATBIN_HEADER, place, 0);
+        cv_report(ctx, CV_R_HOST_PLACE, at, cv_min(size, CV_FATBIN_HEADER), place, 0);
 }
 
 cuvet_status cv_walk_border(cv_ctx *ctx, cv_walk *walk, uint64_t from, uint64_t at, uint64_t end)
