@@ -79,8 +79,12 @@ def the_replay_driver_reads_packs():
 @test
 def rows_of_grown_corpora_are_those_of_the_packs():
     rows = regrow.read_table()
-    equal(sorted(rows), sorted(t for t in fuzzing.targets() if os.path.exists(fuzzing.pack_of(t))), "targets with a pack")
+    packs = sorted(t for t in fuzzing.targets() if os.path.exists(fuzzing.pack_of(t)))
+    equal(sorted(t for t, row in rows.items() if row[6] != "0"), packs, "targets with a pack")
     for target, row in rows.items():
+        if row[6] == "0":  # seeds reach all that is known
+            equal(row[3:5], [row[2]] * 2, target + ": edges")
+            continue
         inputs = packed.read(fuzzing.pack_of(target))
         equal(row[6:8], [str(len(inputs)), str(sum(map(len, inputs)))], target + ": inputs and bytes of its pack")
         assert 0 < int(row[2]) < int(row[3]) <= int(row[4]), target + ": edges"
