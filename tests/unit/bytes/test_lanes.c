@@ -154,6 +154,7 @@ typedef struct lane_test {
     cv_lanes lanes;
     uint64_t bytes, work; /* that each lane takes */
     bool reports, fails;  /* the last one does */
+    bool ends;            /* it has no work left, and has said so before */
     void *block[PARTS];
 } lane_test;
 
@@ -166,6 +167,7 @@ static bool work_in_lane(void *user, uint32_t index)
     (void)!cv_work(ctx, test->work, 0);
     if (test->reports && index == PARTS - 1)
         cv_report(ctx, CV_R_LINK_SLOT, 0, 0, 0, 0);
+    ctx->work_out = ctx->work_out || (test->ends && index == PARTS - 1);
     return !test->fails || index != PARTS - 1;
 }
 
@@ -240,7 +242,7 @@ START_TEST(thrown_away)
     const cuvet_executor executor = executor_of(run_in_order);
     lane_test said = { .bytes = 1, .reports = true }, failed = { .bytes = 1, .fails = true },
               busy = { .bytes = 1, .work = 300 }, idle = { .bytes = 1, .work = 2000 },
-              large = { .bytes = 40000 };
+              large = { .bytes = 40000 }, over = { .bytes = 1, .ends = true };
     const cuvet_executor greedy = executor_of(run_and_hold);
     cv_ctx *ctx = make();
 
@@ -252,6 +254,8 @@ START_TEST(thrown_away)
     free_lanes(&busy);
     ck_assert(!run_test(&idle, ctx, &executor));
     free_lanes(&idle);
+    ck_assert(!run_test(&over, ctx, &executor));
+    free_lanes(&over);
     ck_assert_uint_eq(cv_ctx_work(ctx), 1000);
     ck_assert_uint_eq(ctx->n_errors + ctx->n_warnings + ctx->n_notes, 0);
     /* The whole has taken memory before lanes have done their work. */

@@ -398,6 +398,31 @@ START_TEST(names)
 }
 END_TEST
 
+/* A type whose field nobody knows may stand in code of an object if the linker takes it away. */
+START_TEST(types_in_code)
+{
+    static const struct {
+        unsigned uses, who, bits;
+        bool object, executable;
+    } ROWS[] = {
+        { CV_USE_DROPS, CV_RELOC_LINKER, 0, true, false }, { CV_USE_DROPS, CV_RELOC_LINKER, 32, true, false },
+        { CV_USE_TABLE, CV_RELOC_LINKER, 0, true, true },  { 0, CV_RELOC_LINKER, 32, true, true },
+        { 0, CV_RELOC_LINKER, 0, false, false },
+    };
+
+    for (size_t i = 0; i < CV_COUNT(ROWS); i++) {
+        const cv_reloc_facts facts = { .uses = (uint16_t)ROWS[i].uses,
+                                       .who = (uint8_t)ROWS[i].who,
+                                       .bits = (uint8_t)ROWS[i].bits,
+                                       .insn = true };
+
+        ck_assert_msg(cv_reloc_fits_code(&facts, 16, false) == ROWS[i].object, "row %zu, object", i);
+        ck_assert_msg(cv_reloc_fits_code(&facts, 16, true) == ROWS[i].executable, "row %zu, executable", i);
+        ck_assert_msg(!cv_reloc_fits_code(&facts, CV_OLD_INSTRUCTION, false), "row %zu, old", i);
+    }
+}
+END_TEST
+
 static bool is_bit(cv_reloc_bits bits, unsigned at)
 {
     return ((at < 64 ? bits.low >> at : bits.high >> (at - 64)) & 1) != 0;
@@ -508,6 +533,7 @@ Suite *suite_test_elf(void)
     tcase_add_loop_test(tcase, extent, 0, 2);
     tcase_add_test(tcase, extent_refused);
     tcase_add_test(tcase, names);
+    tcase_add_test(tcase, types_in_code);
     tcase_add_test(tcase, empty_bits);
     tcase_add_test(tcase, exempt_types);
     tcase_add_test(tcase, field_places);

@@ -158,6 +158,8 @@ START_TEST(without_the_64_bit_mark)
     candidate = (cuvet_candidate){ .kind = CUVET_K_LTOIR };
     wanted = (cv_wanted){ .target = target("90"), .direct = true };
     ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_NONE);
+    wanted.request = CUVET_REQUEST_PTX;
+    ck_assert_int_eq(cv_select_judge(&candidate, &wanted), CUVET_REASON_REQUEST);
 }
 END_TEST
 

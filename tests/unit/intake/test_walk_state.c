@@ -191,6 +191,33 @@ START_TEST(hosts)
 }
 END_TEST
 
+/* What is whole before the place is none of both sides. */
+START_TEST(across)
+{
+    static const struct {
+        uint64_t begin;
+        bool found;
+    } ROWS[] = { { 40, false }, { 56, false }, { 57, true }, { 60, true }, { 63, true }, { 64, false } };
+
+    for (size_t i = 0; i < CV_COUNT(ROWS); i++) {
+        static const uint8_t HEAD[] = { 0x50, 0xED, 0x55, 0xBA, 0x01, 0x00, 0x10, 0x00 };
+        uint8_t bytes[128] = { 0 };
+        cuvet_source source = { .size = sizeof(source) };
+        cv_block block = { 0 };
+        uint64_t hit = 0;
+        bool found;
+
+        memcpy(bytes + ROWS[i].begin, HEAD, sizeof(HEAD));
+        ck_assert_int_eq(cuvet_source_memory(bytes, sizeof(bytes), &source), CUVET_OK);
+        ck_assert_int_eq(cv_locate_across(&ctx, &block, &source, 0, 64, sizeof(bytes), &found, &hit),
+                         CUVET_OK);
+        ck_assert_msg(found == ROWS[i].found, "row %zu", i);
+        ck_assert(!found || hit == ROWS[i].begin);
+        cv_block_free(&ctx, &block);
+    }
+}
+END_TEST
+
 static const char PTX[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 /* Bytes that can be no object are searched; a text is a text there as well. What somebody has looked at
@@ -282,6 +309,7 @@ Suite *suite_walk_state(void)
     tcase_add_loop_test(tcase, places, 0, (int)CV_COUNT(PLACES));
     tcase_add_test(tcase, no_place);
     tcase_add_test(tcase, more_to_come);
+    tcase_add_test(tcase, across);
     tcase_add_test(tcase, hosts);
     tcase_add_test(tcase, beginnings);
     tcase_add_test(tcase, comments);
