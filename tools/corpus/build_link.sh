@@ -69,6 +69,9 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                     of=$compiler # a file beside the first may be of today
                     grep -q '^// compiler: today' "$ptx" && of=ptxas
                     "$of" -c -arch=sm_$arch "$ptx" -o "$d/$o"
+                    if grep -q '^// linked before' "$ptx"; then # what goes into the link is what a relocatable one made of it
+                        nvlink -arch=sm_$arch -r "$d/$o" -o "$d/part" && mv "$d/part" "$d/$o"
+                    fi
                     inputs="$inputs $o"
                 done
                 echo "nvlink -arch=sm_$arch ${mode#final}$inputs -o out.cubin" >"$d/cmd"

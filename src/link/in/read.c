@@ -54,6 +54,8 @@ static cuvet_status read_symbol(const cv_view_read *view, cv_id object, uint32_t
     sym.other = symbol.other;
     sym.value = symbol.value;
     sym.size = symbol.size;
+    if (cv_cubin_is_array(&obj->cubin, &symbol, shndx))
+        shndx = CV_SHN_UNDEF;
     sym.defined = shndx != CV_SHN_UNDEF;
     sym.common = symbol.shndx == CV_SHN_COMMON;
     if (!sym.common && shndx > 0 && shndx < obj->n_sec)

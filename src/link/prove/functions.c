@@ -43,6 +43,14 @@ static bool stands(const cv_prove *prove, const cv_prove_symbol *symbol, uint64_
     return proven->found && !proven->unsure && proven->obj == prove->obj && proven->sym == index;
 }
 
+/* Does what the call graph of the object at hand says of this symbol count? What a definition calls that was
+ * taken until a better one came goes on being called, so says the reference. */
+static bool counts(const cv_prove *prove, const cv_prove_symbol *symbol)
+{
+    return symbol->won && symbol->out != 0 && symbol->out < prove->proven.count &&
+           !cv_provens_get(&prove->proven, symbol->out)->unsure;
+}
+
 static bool is_kernel(const cv_elf_symbol *symbol)
 {
     return cv_elf_sym_type(symbol) == CV_STT_FUNC && (symbol->other & CV_STO_ENTRY) != 0;
@@ -194,8 +202,7 @@ static bool read_indirect(cv_prove *prove, program *all, const cv_call *record)
     uint32_t proto;
 
     /* An address is taken where the function is declared as well. */
-    if (taken ? record->to == 0 || record->from >= prove->in->n_syms || fn->out == 0
-              : !stands(prove, fn, record->from))
+    if (taken ? record->to == 0 || record->from >= prove->in->n_syms || fn->out == 0 : !counts(prove, fn))
         return true;
     proto = node_of(prove, all, record->to);
     return proto != 0 &&
@@ -227,7 +234,7 @@ static cuvet_status read_calls(cv_prove *prove, program *all)
             record.to >= prove->in->n_syms)
             continue;
         from = cv_prove_symbol_at(prove, record.from);
-        if (!stands(prove, from, record.from))
+        if (!counts(prove, from))
             continue;
         if (!add_call(prove, all, from->out,
                       (cv_prove_call){ .to = cv_prove_symbol_at(prove, record.to)->out,

@@ -49,6 +49,7 @@ typedef struct cv_prove_symbol {
     uint32_t out;  /* hint: of the result, 0: none */
     uint8_t space; /* CV_STO_SPACE bits of a variable, else 0 */
     bool plain;    /* it stands for one of the result, and whatever names it names that one when it stays */
+    bool won;      /* a definition that was taken when it was read, also when a better one came later */
 } cv_prove_symbol;
 
 CV_VEC(cv_prove_symbol_list, cv_prove_symbol);

@@ -60,6 +60,9 @@ static cv_elf_symbol definition_at(const cv_prove *prove, uint32_t definition)
     }
     input = cv_prove_inputs_get(&prove->facts->in, low);
     cv_elf_read_symbol(input->cubin->symtab, false, definition - input->first_sym, &symbol);
+    if (cv_cubin_is_array(input->cubin, &symbol,
+                          cv_cubin_shndx(input->cubin, false, definition - input->first_sym, &symbol)))
+        symbol.shndx = CV_SHN_UNDEF;
     return symbol;
 }
 

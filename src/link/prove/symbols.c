@@ -14,6 +14,8 @@ static bool read_symbol(cv_prove *prove, uint64_t index, cv_prove_symbol *symbol
     cv_elf_read_symbol(prove->in->symtab, false, index, &symbol->elf);
     type = cv_elf_sym_type(&symbol->elf);
     sec = cv_cubin_shndx(prove->in, false, index, &symbol->elf);
+    if (cv_cubin_is_array(prove->in, &symbol->elf, sec))
+        sec = symbol->elf.shndx = CV_SHN_UNDEF;
     symbol->out = *cv_u32s_get(&prove->facts->sym, prove->symbol.count);
     symbol->sec = symbol->elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count ? sec : 0;
     symbol->space = type == CV_STT_CUDA_OBJECT ? symbol->elf.other & CV_STO_SPACE : 0;
@@ -82,8 +84,11 @@ static cuvet_status enter_definition(cv_prove *prove, uint64_t index, const cv_p
                                    old->bind == CV_STB_WEAK && (found.regs == 0 || old->regs == 0));
     found.again = old->found;
     virtual_sm = old->found ? old->virtual_sm : found.virtual_sm;
-    if (!old->found || is_better(old, &found, function))
+    if (!old->found || is_better(old, &found, function)) {
+        cv_prove_symbol_list_at(&prove->symbol, prove->symbol.count - 1)->won =
+            true; /* it was read just now */
         *old = found;
+    }
     old->virtual_sm = virtual_sm;
     old->again = found.again;
     old->unsure = found.unsure && old->bind == CV_STB_WEAK;
