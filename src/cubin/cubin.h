@@ -228,8 +228,8 @@ static inline uint32_t cv_cubin_shndx(const cv_cubin *cubin, bool merc, uint64_t
     return cv_u32_at(merc ? cubin->merc_shndx : cubin->symtab_shndx, cv_sat_mul(index, 4));
 }
 
-/* Is it an array in shared memory of which the launch says the size, as a relocatable link of the reference writes
- * one: a variable without bytes in what a debugger is told? For a linker nobody defines it. */
+/* Is it an array in shared memory of which the launch says the size, as a relocatable link of the reference
+ * writes one: a variable without bytes in what a debugger is told? For a linker nobody defines it. */
 static inline bool cv_cubin_is_array(const cv_cubin *cubin, const cv_elf_symbol *symbol, uint32_t shndx)
 {
     return symbol->size == 0 && cv_elf_sym_type(symbol) == CV_STT_CUDA_OBJECT &&

@@ -420,6 +420,8 @@ static void mark_silent(const cv_view_usage *view)
         const cv_lfn *function = cv_l_fn(view, i);
         cv_id owner = function->owner;
 
+        if (function->def == CV_NONE && cv_l_fn_calls(view, i)->live)
+            view->usage->silent = true; /* of the driver */
         if (function->def == CV_NONE || !cv_l_fn_usage(view, function->id)->has_info ||
             (cv_l_fn_calls(view, function->id)->live && owner == i &&
              cv_l_fn_usage(view, function->id)->own.has & bit))
