@@ -18,6 +18,7 @@ static bool read_symbol(cv_prove *prove, uint64_t index, cv_prove_symbol *symbol
         sec = symbol->elf.shndx = CV_SHN_UNDEF;
     symbol->out = *cv_u32s_get(&prove->facts->sym, prove->symbol.count);
     symbol->sec = symbol->elf.shndx != CV_SHN_COMMON && sec < prove->in->sec.count ? sec : 0;
+    symbol->won = false; /* until it is entered */
     symbol->space = type == CV_STT_CUDA_OBJECT ? symbol->elf.other & CV_STO_SPACE : 0;
     symbol->plain =
         symbol->out != 0 && (symbol->space != CV_STO_SPACE_SHARED || stays) && type != CV_STT_SECTION;
