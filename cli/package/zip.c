@@ -266,11 +266,12 @@ static const char *check_gap(zip_file *zip, uint64_t at, uint64_t end, bool behi
     static uint8_t gap[GAP_MOST];
     static const char BLOCK[] = ZIP_SIGNATURE_BLOCK;
     uint8_t block[sizeof(BLOCK) - 1];
-    uint64_t n_gap = end - at;
+    uint64_t n_gap;
 
     zip->at = at;
     if (at > end)
         return "has entries that lie over each other";
+    n_gap = end - at;
     if (n_gap == 0 || (behind && n_gap <= BEHIND_MOST))
         return NULL;
     if (last && n_gap > sizeof(block) && read_at(zip, end - sizeof(block), block, sizeof(block)) &&
