@@ -8,13 +8,16 @@ static bool is_number(unsigned trait)
     return trait < MD_CTAIDZ;
 }
 
-/* Does some function of an input say nothing of sparse multiplication? One that is gone says nothing. */
+/* Does some function say nothing of sparse multiplication? One of an input that is gone says nothing, nor does one
+ * of the driver that is called (nvlink 13.0.88). */
 static bool is_silent(const md_program *program, const md_reach *reach)
 {
-    for (unsigned i = 0; i < program->n_fns; i++)
-        if (md_is_defined(&program->fn[i]) &&
-            !(program->fn[i].own.has & MD_BIT(MD_SPARSE) && reach->stays & MD_BIT(i)))
+    for (unsigned i = 0; i < program->n_fns; i++) {
+        bool stays = (reach->stays & MD_BIT(i)) != 0;
+
+        if (md_is_defined(&program->fn[i]) ? !(program->fn[i].own.has & MD_BIT(MD_SPARSE) && stays) : stays)
             return true;
+    }
     return false;
 }
 
