@@ -8,8 +8,8 @@ static bool is_number(unsigned trait)
     return trait < MD_CTAIDZ;
 }
 
-/* Does some function say nothing of sparse multiplication? One of an input that is gone says nothing, nor does
- * one of the driver that is called (nvlink 13.0.88). */
+/* Does some function say nothing of sparse multiplication? One of an input that is gone says nothing, nor
+ * does one of the driver that is called (nvlink 13.0.88). */
 static bool is_silent(const md_program *program, const md_reach *reach)
 {
     for (unsigned i = 0; i < program->n_fns; i++) {
