@@ -66,9 +66,9 @@ if command -v ptxas >/dev/null 2>&1 && command -v nvlink >/dev/null 2>&1; then
                 inputs=
                 for ptx in "$data/ptx/$name".*.ptx; do
                     o=in/$(basename "$ptx" .ptx).cubin
-                    of=$compiler # a file beside the first may be of today
-                    grep -q '^// compiler: today' "$ptx" && of=ptxas
-                    "$of" -c -arch=sm_$arch "$ptx" -o "$d/$o"
+                    made_by=$compiler # a file beside the first may be of today
+                    grep -q '^// compiler: today' "$ptx" && made_by=ptxas
+                    "$made_by" -c -arch=sm_$arch "$ptx" -o "$d/$o"
                     if grep -q '^// linked before' "$ptx"; then # what goes into the link is what a relocatable one made of it
                         nvlink -arch=sm_$arch -r "$d/$o" -o "$d/part" && mv "$d/part" "$d/$o"
                     fi

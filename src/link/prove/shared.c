@@ -43,29 +43,6 @@ bool cv_prove_shared_place(const cv_prove *prove, uint64_t sym, uint64_t *place)
     return said != 0;
 }
 
-/* The definition of a variable: size and alignment, and whose name it has. */
-static cv_elf_symbol definition_at(const cv_prove *prove, uint32_t definition)
-{
-    uint64_t low = 0, high = prove->facts->in.count;
-    const cv_prove_input *input;
-    cv_elf_symbol symbol;
-
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (cv_prove_inputs_get(&prove->facts->in, middle)->first_sym <= definition)
-            low = middle;
-        else
-            high = middle;
-    }
-    input = cv_prove_inputs_get(&prove->facts->in, low);
-    cv_elf_read_symbol(input->cubin->symtab, false, definition - input->first_sym, &symbol);
-    if (cv_cubin_is_array(input->cubin, &symbol,
-                          cv_cubin_shndx(input->cubin, false, definition - input->first_sym, &symbol)))
-        symbol.shndx = CV_SHN_UNDEF;
-    return symbol;
-}
-
 static cuvet_status fail(cv_prove *prove, const cv_prove_use *use, uint64_t got, uint64_t want)
 {
     cv_prove_open(prove, use->obj);
@@ -128,7 +105,7 @@ static cuvet_status check_uses(cv_prove *prove)
         return cv_nomem(prove->ctx, 0);
     for (uint64_t i = 0; i < prove->use.count && status == CUVET_OK; i++) {
         cv_prove_use *use = cv_prove_uses_at(&prove->use, i);
-        cv_elf_symbol symbol = definition_at(prove, use->var);
+        const cv_elf_symbol symbol = cv_prove_symbol_list_get(&prove->symbol, use->var)->elf;
         uint64_t *place = cv_u64s_at(&at, use->var);
 
         use->array = symbol.shndx == CV_SHN_UNDEF;
