@@ -15,7 +15,8 @@ static bool is_silent(const md_program *program, const md_reach *reach)
     for (unsigned i = 0; i < program->n_fns; i++) {
         bool stays = (reach->stays & MD_BIT(i)) != 0;
 
-        if (md_is_defined(&program->fn[i]) ? !(program->fn[i].own.has & MD_BIT(MD_SPARSE) && stays) : stays)
+        if (md_is_defined(&program->fn[i]) ? !(program->fn[i].own.has & MD_BIT(MD_SPARSE) && stays)
+                                           : stays && md_is_named(program, i))
             return true;
     }
     return false;

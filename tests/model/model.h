@@ -17,6 +17,8 @@ typedef struct md_reach {
 } md_reach;
 
 void md_find_reach(const md_program *program, md_reach *reach);
+/* Does some function call it or take its address, or a variable hold it? */
+bool md_is_named(const md_program *program, unsigned fn);
 /* Does one call of it come to another, by name or by type? */
 bool md_leads_to(const md_program *program, unsigned from, unsigned to);
 

@@ -39,6 +39,15 @@ static bool begins(const md_program *program, unsigned at)
     return fn->kernel && (program->asked == MD_NONE || program->asked == at || fn->said);
 }
 
+bool md_is_named(const md_program *program, unsigned fn)
+{
+    bool named = program->fn[fn].in_data;
+
+    for (unsigned k = 0; k < program->n_fns; k++)
+        named = named || ((program->fn[k].calls | program->fn[k].takes) & MD_BIT(fn));
+    return named;
+}
+
 void md_find_reach(const md_program *program, md_reach *reach)
 {
     md_set roots = 0;
@@ -70,16 +79,13 @@ void md_find_reach(const md_program *program, md_reach *reach)
         reach->stays = MD_BIT(program->n_fns) - 1;
     for (unsigned i = 0; i < program->n_fns; i++) {
         const md_fn *fn = &program->fn[i];
-        bool named = fn->in_data;
 
         if (fn->kernel && (reach->stays & MD_BIT(i)))
             reach->kernels |= MD_BIT(i);
-        for (unsigned k = 0; k < program->n_fns; k++)
-            named = named || ((program->fn[k].calls | program->fn[k].takes) & MD_BIT(i));
         /* "All other undefined references are errors in a final link." Code that does not stay is not
          * asked; but a name that stays, because an indirect call may come to it, is one whoever named it
          * (nvlink 13.0.88: the same). */
-        if (fn->missing && named && (reach->stays & MD_BIT(i)))
+        if (fn->missing && md_is_named(program, i) && (reach->stays & MD_BIT(i)))
             reach->undefined = true;
     }
 }
