@@ -15,7 +15,14 @@
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
 /* st_info: binding << 4 | type. */
-enum { LOCAL_FUNC = 0x02, GLOBAL_FUNC = 0x12, LOCAL_OBJECT = 0x01, GLOBAL_OBJECT = 0x11, LOCAL_CUDA = 0x0D };
+enum {
+    LOCAL_FUNC = 0x02,
+    GLOBAL_FUNC = 0x12,
+    LOCAL_OBJECT = 0x01,
+    GLOBAL_OBJECT = 0x11,
+    LOCAL_CUDA = 0x0D,
+    GLOBAL_CUDA = 0x1D
+};
 #define ANYBODY UINT32_MAX
 
 static cv_ctx ctx;
@@ -425,6 +432,34 @@ START_TEST(untold_calls)
 }
 END_TEST
 
+/* An array of which a launch says the size: a variable without bytes that others may name, where a debugger
+ * looks. */
+START_TEST(arrays_of_a_launch)
+{
+    static const struct {
+        uint64_t size;
+        uint8_t info;
+        uint32_t section;
+        bool array;
+    } CASES[] = {
+        { 0, GLOBAL_CUDA, 1, true }, { 4, GLOBAL_CUDA, 1, false }, { 0, GLOBAL_OBJECT, 1, false },
+        { 0, LOCAL_CUDA, 1, false }, { 0, GLOBAL_CUDA, 2, false }, { 0, GLOBAL_CUDA, CV_SHN_ABS, false },
+    };
+
+    cubin_made_begin(&made, &ctx, 80);
+    ck_assert_uint_eq(cubin_made_section(&made, CV_ROLE_NV_DEBUG_SHARED, ".nv_debug.shared", NULL, 16), 1);
+    ck_assert_uint_eq(cubin_made_section(&made, CV_ROLE_GLOBAL, ".nv.global", NULL, 16), 2);
+
+    for (size_t i = 0; i < CV_COUNT(CASES); i++) {
+        const cv_elf_symbol symbol = { .info = CASES[i].info, .size = CASES[i].size };
+
+        ck_assert_msg(cv_cubin_is_array(&made.cubin, &symbol, CASES[i].section) == CASES[i].array, "case %zu",
+                      i);
+    }
+    cubin_made_free(&made);
+}
+END_TEST
+
 Suite *suite_test_cubin_made(void)
 {
     Suite *suite = suite_create("cubin_made");
@@ -441,6 +476,7 @@ Suite *suite_test_cubin_made(void)
     tcase_add_test(tcase, names_of_banks);
     tcase_add_test(tcase, releases);
     tcase_add_test(tcase, untold_calls);
+    tcase_add_test(tcase, arrays_of_a_launch);
     suite_add_tcase(suite, tcase);
     return suite;
 }

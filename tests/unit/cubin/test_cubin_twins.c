@@ -450,6 +450,7 @@ START_TEST(branch_tables)
     } CASES[] = {
         { "a label", 16, { 0, 1, BRANCH, 8 }, 1, 1, false, false, false },
         { "a label, to be linked", 16, { 0, 1, BRANCH, 8 }, 1, 1, true, false, false },
+        { "a label behind the code", 0x1000, { 0, 1, BRANCH, 8 }, 1, 1, false, false, true },
         { "no label of code", 16, { 0, 1, CV_R_MERCURY_ABS32, 8 }, 1, 1, false, false, true },
         { "no label, and nobody looks", 16, { 0, 1, CV_R_MERCURY_ABS32, 8 }, 1, 1, false, true, false },
         { "of no symbol", 16, { 0, 9, BRANCH, 8 }, 1, 1, false, false, true },

@@ -8,6 +8,7 @@
 #include "format/bitcode/read.h"
 #include "format/elf/read.h"
 #include "format/fatbin/read.h"
+#include "format/offload/read.h"
 #include "io/source.h"
 #include "support/fatbins.h"
 
@@ -91,8 +92,8 @@ static void make_nest(unsigned depth)
 
 /* ---- objects ---- */
 
-static const char NAMES[] = "\0.nv_fatbin\0__nv_module_id\0.data\0.shstrtab";
-enum { NAME_FATBIN = 1, NAME_MODULE = 12, NAME_DATA = 27, NAME_NAMES = 33 };
+static const char NAMES[] = "\0.nv_fatbin\0__nv_module_id\0.data\0.shstrtab\0.llvm.offloading";
+enum { NAME_FATBIN = 1, NAME_MODULE = 12, NAME_DATA = 27, NAME_NAMES = 33, NAME_OFFLOAD = 43 };
 
 static void put_section(uint64_t at, unsigned name, unsigned type, uint64_t off, uint64_t size)
 {
@@ -157,6 +158,31 @@ static void make_decoys(void)
     put_section(table + 64, NAME_DATA, CV_SHT_PROGBITS, 0x40, 0x3C0);
     put_section(table + 128, NAME_MODULE, CV_SHT_PROGBITS, 0x400, 0x10);
     put_section(table + 192, NAME_FATBIN, CV_SHT_PROGBITS, 0x480, fatbin.size);
+}
+
+/* A section for containers that has none, more than a window before one of offload binaries. */
+static void make_gap_far(void)
+{
+    enum { FAR = CV_WINDOW_SIZE + 4096 };
+    size_t size;
+    const uint8_t *binary = sample("../legal/offload-one.offload", &size, 0);
+    uint64_t table;
+
+    copy(FAR, binary, size);
+    table = put_object(2);
+    put_section(table + 64, NAME_FATBIN, CV_SHT_PROGBITS, 0x40, 24);
+    put_section(table + 128, NAME_OFFLOAD, CV_OFFLOAD_SECTION, FAR, size);
+}
+
+/* A section of offload binaries that begins with a container instead. */
+static void make_no_offload(void)
+{
+    uint64_t table;
+
+    fb_make(&fatbin, "compute_90a");
+    copy(0x80, fatbin.bytes, fatbin.size);
+    table = put_object(1);
+    put_section(table + 64, NAME_OFFLOAD, CV_OFFLOAD_SECTION, 0x80, fatbin.size);
 }
 
 /* ---- bitcode ---- */
@@ -282,6 +308,8 @@ const uint8_t *made_bytes(made_file which, size_t *size)
     case MADE_NEST_DEEP: make_nest(17); break;
     case MADE_WIDE_HOST: make_wide_host(); break;
     case MADE_DECOYS: make_decoys(); break;
+    case MADE_GAP_FAR: make_gap_far(); break;
+    case MADE_NO_OFFLOAD: make_no_offload(); break;
     case MADE_BITCODE: make_bitcode(64); break;
     case MADE_BITCODE_HOLDS: make_bitcode_hold(); break;
     case MADE_BITCODE_FAR: make_bitcode(80 * CV_KIB); break;

@@ -16,6 +16,8 @@ typedef enum made_file {
     MADE_NEST_DEEP,     /* … more than any limit allows */
     MADE_WIDE_HOST,     /* an object whose containers lie where one window ends and the next begins */
     MADE_DECOYS,        /* an object with what looks like containers and is none */
+    MADE_GAP_FAR,       /* … with room for containers, a window before its offload binary */
+    MADE_NO_OFFLOAD,    /* … with a container where offload binaries are */
     MADE_BITCODE,       /* for another machine, with what looks like a container in it */
     MADE_BITCODE_HOLDS, /* … with a container in it */
     MADE_BITCODE_FAR    /* … whose triple lies behind what is read at first */

@@ -59,6 +59,8 @@ static const fault_file FILES[] = {
     { "a deep nest", MADE_NEST_DEEP, CUVET_DEPTH_FULL, false, false, 1 },
     { "a wide host", MADE_WIDE_HOST, CUVET_DEPTH_FULL, false, false, 1 },
     { "decoys", MADE_DECOYS, CUVET_DEPTH_FULL, false, false, 2 },
+    { "a gap far before", MADE_GAP_FAR, CUVET_DEPTH_FULL, false, false, 1 },
+    { "no offload binary", MADE_NO_OFFLOAD, CUVET_DEPTH_FULL, false, false, 1 },
     { "bitcode", MADE_BITCODE, CUVET_DEPTH_FULL, false, false, 1 },
     { "bitcode", MADE_BITCODE, CUVET_DEPTH_FULL, false, true, 1 },
     { "bitcode", MADE_BITCODE, CUVET_DEPTH_HEADERS, false, false, 1 },
