@@ -119,12 +119,23 @@ static void put_number(const char *name, uint64_t before, uint64_t after, const 
     *sep = ", ";
 }
 
+static void put_stack(uint32_t before, uint32_t after, const char **sep)
+{
+    char left[CLI_STACK_CAP], right[CLI_STACK_CAP];
+
+    if (before == after)
+        return;
+    printf("%sstack %s -> %s", *sep, cli_stack_text(before, "unknown", left),
+           cli_stack_text(after, "unknown", right));
+    *sep = ", ";
+}
+
 static void put_changes(const cli_kernel_seen *before, const cli_kernel_seen *after)
 {
     const char *sep = "  ";
 
     put_number("registers", before->registers, after->registers, &sep);
-    put_number("stack", before->stack, after->stack, &sep);
+    put_stack(before->stack, after->stack, &sep);
     put_number("shared", before->shared, after->shared, &sep);
     put_number("local", before->local, after->local, &sep);
     put_number("barriers", before->barriers, after->barriers, &sep);
@@ -247,7 +258,7 @@ static void kernel_uses(const char *key, const cli_contents *contents, const cli
         if (cli_digest_known(&kernel->machine))
             cli_record_string(&record, "machine_code", hash);
         cli_record_u64(&record, "registers", kernel->registers);
-        cli_record_u64(&record, "stack", kernel->stack);
+        cli_stack_json(&record, "stack", kernel->stack);
         cli_record_u64(&record, "shared", kernel->shared);
         cli_record_u64(&record, "local", kernel->local);
         cli_record_u64(&record, "barriers", kernel->barriers);

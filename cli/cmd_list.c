@@ -33,8 +33,10 @@ static void put_constants(const cli_resources *resources, size_t first, size_t c
 /* In the words of the vendor's dumper. */
 static void put_use(const cli_resources *resources, const cli_function *function)
 {
-    printf("REG:%" PRIu32 " STACK:%" PRIu32 " SHARED:%" PRIu64 " LOCAL:%" PRIu64, function->registers,
-           function->stack, function->shared, function->local);
+    char stack[CLI_STACK_CAP];
+
+    printf("REG:%" PRIu32 " STACK:%s SHARED:%" PRIu64 " LOCAL:%" PRIu64, function->registers,
+           cli_stack_text(function->stack, "UNKNOWN", stack), function->shared, function->local);
     put_constants(resources, function->constant, function->n_constants);
 }
 
@@ -102,6 +104,7 @@ static void put_table(const cli_inside *inside, list_run *list)
     putchar('\n');
     for (size_t i = 1; i < resources->count; i++) {
         const cli_function *function = &resources->function[i];
+        char stack[CLI_STACK_CAP];
         cuvet_bytes name;
 
         if (!function->name.p)
@@ -113,8 +116,8 @@ static void put_table(const cli_inside *inside, list_run *list)
             printf("      %5s %7s %8s %7s  %-22s %s\n", "REG", "STACK", "SHARED", "LOCAL", "CONSTANT",
                    "FUNCTION");
         any = true;
-        printf("      %5" PRIu32 " %7" PRIu32 " %8" PRIu64 " %7" PRIu64 "  ", function->registers,
-               function->stack, function->shared, function->local);
+        printf("      %5" PRIu32 " %7s %8" PRIu64 " %7" PRIu64 "  ", function->registers,
+               cli_stack_text(function->stack, "unknown", stack), function->shared, function->local);
         put_banks(resources, function);
         cli_put(stdout, name.p, name.n);
         putchar('\n');
@@ -171,7 +174,7 @@ static bool function_json(cli_record *record, list_run *list, const cli_resource
         cli_record_bytes(record, "demangled", plain.p, plain.n);
     cli_record_bool(record, "kernel", function->kernel);
     cli_record_u64(record, "registers", function->registers);
-    cli_record_u64(record, "stack", function->stack);
+    cli_stack_json(record, "stack", function->stack);
     cli_record_u64(record, "shared", function->shared);
     cli_record_u64(record, "local", function->local);
     constants_json(record, resources, function->constant, function->n_constants);

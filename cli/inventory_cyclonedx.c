@@ -77,7 +77,7 @@ static void put_kernel(cli_inventory *inventory, const cli_inventory_kernel *ker
 {
     cli_record *record = &inventory->record;
     const cli_function *function = kernel->function;
-    char ref[96];
+    char ref[96], stack[CLI_STACK_CAP];
 
     snprintf(ref, sizeof(ref), "file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%" PRIu64, inventory->n_files,
              inventory->piece, kernel->number);
@@ -90,7 +90,7 @@ static void put_kernel(cli_inventory *inventory, const cli_inventory_kernel *ker
         put_digest(record, "cuvet:fingerprint", kernel->print);
     if (function) {
         put_number(record, "cuvet:registers", function->registers);
-        put_number(record, "cuvet:stack", function->stack);
+        put_property(record, "cuvet:stack", cli_stack_text(function->stack, "unknown", stack));
         put_number(record, "cuvet:shared", function->shared);
         put_number(record, "cuvet:local", function->local);
     }

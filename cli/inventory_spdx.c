@@ -97,15 +97,15 @@ static void put_checksum(cli_inventory *inventory, const cli_digest *digest)
 static void put_kernel(cli_inventory *inventory, const cli_inventory_kernel *kernel)
 {
     const cli_function *function = kernel->function;
-    char id[ID_CAP], hash[CLI_SHA256_CAP] = "NONE", text[256];
+    char id[ID_CAP], hash[CLI_SHA256_CAP] = "NONE", text[256], stack[CLI_STACK_CAP];
 
     if (kernel->print)
         cli_digest_text(kernel->print, hash);
     if (function)
         snprintf(text, sizeof(text),
-                 "fingerprint=%s; registers=%" PRIu32 "; stack=%" PRIu32 "; shared=%" PRIu64
-                 "; local=%" PRIu64,
-                 hash, function->registers, function->stack, function->shared, function->local);
+                 "fingerprint=%s; registers=%" PRIu32 "; stack=%s; shared=%" PRIu64 "; local=%" PRIu64, hash,
+                 function->registers, cli_stack_text(function->stack, "unknown", stack), function->shared,
+                 function->local);
     else
         snprintf(text, sizeof(text), "fingerprint=%s", hash);
     snprintf(id, sizeof(id), "SPDXRef-file-%" PRIu64 "-piece-%" PRIu64 "-kernel-%" PRIu64, inventory->n_files,

@@ -32,10 +32,12 @@ static void put_kernel(const link_run *run, const cli_resources *all, const cli_
     fputs("':", stderr);
     link_end_line(run);
     run->args->role->voice->begin("info", NULL, true);
+    /* a stack that nobody knows is none here, as in the reference: a warning has said it */
     fprintf(stderr,
             "used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32 " stack, %" PRIu64
             " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem",
-            function->registers, function->barriers, function->stack, function->shared,
+            function->registers, function->barriers,
+            function->stack == CLI_STACK_UNKNOWN ? 0 : function->stack, function->shared,
             parameters_of(all, function));
     link_end_line(run);
 }

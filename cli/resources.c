@@ -198,7 +198,7 @@ static void read_info(resource_reading *reading, cuvet_bytes body, cli_function 
         if (*name == 'R')
             function->registers = count;
         else
-            function->stack = count == UINT32_MAX ? 0 : count;
+            function->stack = count;
     }
 }
 

@@ -5,12 +5,17 @@
 #define CLI_RESOURCES_H
 
 #include "cli.h"
+#include "record.h"
 
 typedef struct cli_constant {
     uint64_t section; /* of the code; 0: of the whole file */
     uint32_t bank;
     uint64_t size;
 } cli_constant;
+
+/* Stack of a function that calls itself, perhaps through others: the file says that nobody knows. */
+#define CLI_STACK_UNKNOWN UINT32_MAX
+#define CLI_STACK_CAP     12
 
 typedef struct cli_function {
     cuvet_bytes name; /* empty: the section has no code */
@@ -42,5 +47,10 @@ typedef struct cli_resources {
  *  @return CUVET_OK · CUVET_E_NOMEM. Free it in both cases. */
 cuvet_status cli_resources_read(cli_resources *resources, cuvet_ctx *ctx, cuvet_elf elf, uint64_t *work);
 void cli_resources_free(cli_resources *resources);
+
+/** @return 'text': the number, or the word for one that nobody knows. */
+const char *cli_stack_text(uint32_t stack, const char *unknown, char text[CLI_STACK_CAP]);
+/** The number, or null. */
+void cli_stack_json(cli_record *record, const char *key, uint32_t stack);
 
 #endif

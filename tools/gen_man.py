@@ -60,7 +60,7 @@ NDJSON["known"] = [
 NDJSON["list"] = [
     ("member",
      "as of scan; with --kernels or --resources also sha256 (of what unpack writes), and of a cubin kernel_names, functions (name kernel registers "
-     "stack shared local, constant by bank; demangled with --demangle), global and constant (of the whole file)"),
+     "stack, null where nobody knows it, shared local, constant by bank; demangled with --demangle), global and constant (of the whole file)"),
     ("finding, verdict, package", "as of scan, at depth headers")
 ]
 NDJSON["dump"] = [

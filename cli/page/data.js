@@ -13,6 +13,9 @@ const SIGN = {
     note: "ℹ"
 };
 
+/* Stack of a kernel that calls itself: below that of one of which nothing is known, -1. */
+const UNKNOWN = -2;
+
 /* Columns, each entry by its number: objects for 300,000 kernels would be slow to make and to walk. */
 const S = [], files = [], packages = [], findings = [], rules = new Map(), limits = [];
 const piece = {
@@ -174,7 +177,7 @@ const TAKE = {
             k.name.push(r[i]);
             k.code.push(num(r[i + 1]));
             k.regs.push(r[i + 2]);
-            k.stack.push(r[i + 3]);
+            k.stack.push(r[i + 3] ?? UNKNOWN);
             k.shared.push(num(r[i + 4]));
             k.local.push(num(r[i + 5]));
             k.bars.push(r[i + 6]);

@@ -94,7 +94,7 @@ static void put_kernel(page_doc *page, const cli_inside *inside, const cli_kerne
     cli_record_u64(record, NULL, page_text(page, PAGE_KERNELS, name.p, name.n, NAME_MOST));
     cli_record_u64(record, NULL, code_size(inside, kernel->function));
     cli_record_u64(record, NULL, function->registers);
-    cli_record_u64(record, NULL, function->stack);
+    cli_stack_json(record, NULL, function->stack);
     cli_record_u64(record, NULL, function->shared);
     cli_record_u64(record, NULL, function->local);
     cli_record_u64(record, NULL, function->barriers);

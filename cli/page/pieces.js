@@ -70,7 +70,7 @@ function filterPieces() {
     }
     slice();
 }
-const dash = (value) => (value < 0 ? "" : count(value));
+const dash = (value) => (value === UNKNOWN ? "unknown" : value < 0 ? "" : count(value));
 function buildTable() {
     const P = piece, K = kernel, several = files.length > 1;
     const fileColumn = (of) => ({
@@ -148,7 +148,7 @@ function buildTable() {
                                           title,
                                           width,
                                           num: true,
-                                          text: (i) => (list[i] < 0 ? "" : (format || count)(list[i])),
+                                          text: (i) => (format && list[i] >= 0 ? format : dash)(list[i]),
                                           hint: (i) => dash(list[i]),
                                           key: (i) => list[i]
                                       });

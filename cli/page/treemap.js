@@ -262,7 +262,7 @@ function moreOf(node) {
     const packed = S[piece.comp[node.piece]] !== "none", k = node.kernel;
     if (k === undefined) return packed ? "\ncompressed: " + S[piece.comp[node.piece]] : "";
     return "\n" + many(kernel.regs[k], "register") + ", " + many(kernel.shared[k], "byte") +
-        " of shared memory, " + many(kernel.stack[k], "byte") + " of stack" +
+        " of shared memory, " + (kernel.stack[k] === UNKNOWN ? "an unknown stack" : many(kernel.stack[k], "byte") + " of stack") +
         (packed ? "\nits share of what is stored is an estimate" : "");
 }
 const sayNode = (node) => node.name + "\n" + node.what +

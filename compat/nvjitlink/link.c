@@ -98,8 +98,7 @@ static cv_jit_result open_linker(cv_jit_link *link)
         cv_jit_print(&link->error, "ERROR: %s\n", cuvet_status_text(status));
         return status == CUVET_E_ARCH ? CV_JIT_UNRECOGNIZED_ARCH : CV_JIT_INTERNAL;
     }
-    options.flags = (set->relocatable ? CUVET_LINK_RELOCATABLE : 0) | (set->debug ? CUVET_LINK_DEBUG : 0) |
-                    CUVET_LINK_NO_STACK_WARNING;
+    options.flags = (set->relocatable ? CUVET_LINK_RELOCATABLE : 0) | (set->debug ? CUVET_LINK_DEBUG : 0);
     options.kernels_used = (const char *const *)set->kernels_used.item;
     options.n_kernels_used = set->kernels_used.size;
     if (set->variables_used && set->kernels_used.size == 0) {

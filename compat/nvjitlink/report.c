@@ -24,12 +24,14 @@ static void put(cv_jit_log *log, const cli_resources *all)
 
         if (!function->kernel)
             continue;
+        /* a stack that nobody knows is none here, as in the reference: a warning has said it */
         cv_jit_print(log, "info    : Function properties for '");
         cv_jit_put(log, (const char *)function->name.p, function->name.n);
         cv_jit_print(log,
                      "':\ninfo    : used %" PRIu32 " registers, used %" PRIu32 " barriers, %" PRIu32
                      " stack, %" PRIu64 " bytes smem, %" PRIu64 " bytes cmem[0], 0 bytes lmem\n",
-                     function->registers, function->barriers, function->stack, function->shared,
+                     function->registers, function->barriers,
+                     function->stack == CLI_STACK_UNKNOWN ? 0 : function->stack, function->shared,
                      parameters_of(all, function));
     }
 }

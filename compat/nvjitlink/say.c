@@ -26,6 +26,16 @@ const char *cv_jit_words(const char *rule)
     return NULL;
 }
 
+bool cv_jit_say_stack(cv_jit_link *link, const char *rule, const char *symbol, size_t len)
+{
+    if (strcmp(rule, "CV-LINK-008") != 0)
+        return false;
+    cv_jit_print(&link->info, "warning : Stack size for entry function '");
+    cv_jit_put(&link->info, symbol, len);
+    cv_jit_print(&link->info, "' cannot be statically determined\n");
+    return true;
+}
+
 void cv_jit_on_diag(void *user, const cuvet_diag *diag)
 {
     cv_jit_said *said = &((cv_jit_link *)user)->said;
@@ -100,10 +110,14 @@ static void say_one(cv_jit_link *link, const cuvet_diag *diag, const char *file)
 {
     const cuvet_rule_info *rule = cuvet_rule_get(diag->rule);
     cv_jit_log *log = diag->severity == CUVET_NOTE ? &link->info : &link->error;
-    const char *words;
+    const char *words, *symbol = NULL;
     char text[TEXT_CAP];
+    size_t len = 0;
 
     if (!rule)
+        return;
+    if (cuvet_linker_get_symbol(link->ctx, link->linker, diag, 0, &symbol, &len) == CUVET_OK &&
+        cv_jit_say_stack(link, rule->id, symbol, len))
         return;
     words = cv_jit_words(rule->id);
     cv_jit_print(log, "%-7s : %s", cuvet_severity_name(diag->severity), words ? words : rule->title);

@@ -299,5 +299,20 @@ def what_is_shown():
         equal(cuvet("diff", *args).rc, USAGE, args)
 
 
+@test
+def a_stack_that_nobody_knows():
+    """A kernel that calls itself: the record of its stack says no number, and that is no 0."""
+    old = read("whole.sm_90.cubin")
+    at = old.index(bytes.fromhex("04120800 0f000000 ffffffff")) + 8
+    new = write(old[:at] + (64).to_bytes(4, "little") + old[at + 4:])
+    assert "_Z5wholePi  stack unknown -> 64" in cuvet("diff", sample("whole.sm_90.cubin"), new).out
+    assert "_Z5wholePi  stack 64 -> unknown" in cuvet("diff", new, sample("whole.sm_90.cubin")).out
+    _, _, codes = diff(sample("whole.sm_90.cubin"), new)
+    (kernel,) = cuvet("diff", "--format=ndjson", sample("whole.sm_90.cubin"), new).objects("diff_kernel")
+    equal([[v["stack"] for v in kernel[side]] for side in ("old", "new")], [[None], [64]])
+    for command, word in ((["--format=cyclonedx"], '{"name":"cuvet:stack","value":"unknown"}'), (["--format=spdx"], "stack=unknown;")):
+        assert word in cuvet("inventory", *command, sample("whole.sm_90.cubin")).out.replace('": "', '":"').replace(', "', ',"'), command
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -107,6 +107,11 @@ def resources():
               [tuple(str(n) for n in want[2:6]) + (banks, want[0])], name)
         line = "REG:%d STACK:%d SHARED:%d LOCAL:%d" % want[2:6] + "".join(" CONSTANT[%s]:%d" % b for b in want[6].items())
         equal("      %s  %s\n" % (want[0], line) in cuvet("list", "--kernels", sample(name)).out, want[1], line)
+    # Who calls himself: nobody knows how much, and that is no 0.
+    m, = cuvet("list", "--resources", "--format=ndjson", sample("whole.sm_90.cubin")).objects("member")
+    equal([f["stack"] for f in m["functions"]], [None], "a recursion")
+    assert re.search(r"^ +24 +unknown +256 +0  \S+ +_Z5wholePi$", cuvet("list", "--resources", sample("whole.sm_90.cubin")).out, flags=re.M)
+    assert "_Z5wholePi  REG:24 STACK:UNKNOWN SHARED:256 " in cuvet("list", "--kernels", sample("whole.sm_90.cubin")).out
     assert "      common  GLOBAL:48 CONSTANT[3]:16 CONSTANT[4]:32\n" in cuvet("list", "--resources",
                                                                           sample("vars.sm_90.cubin")).out, "common"
 

@@ -303,6 +303,29 @@ def a_library_that_is_none():
     assert "not found" in run.errors, run.errors
 
 
+@test
+def a_stack_that_nobody_knows():
+    """The reference warns in the info log, -verbose or not, and counts 0; of a relocatable result it says nothing."""
+    d, rows = unpacked()
+    seen = 0
+    for name, target, options, inputs, _ in rows:
+        if not name.startswith("recursion") or options != "-":
+            continue
+        files = [(CUBIN, os.path.join(d, n)) for n in inputs.split()]
+        for words in ([], ["-verbose"]):
+            for how in (Link, isolated):
+                run = how(["-arch=" + target] + words, *files)
+                equal((run.complete, run.errors), ([SUCCESS], ""), run.text)
+                lines = [line for line in run.infos.splitlines() if line.startswith("warning")]
+                assert lines, run.text
+                for line in lines:
+                    assert re.fullmatch(r"warning : Stack size for entry function '\w+' cannot be statically determined", line), line
+                assert how is isolated or not words or ", 0 stack, " in run.infos, run.text
+        equal(Link(["-arch=" + target, "-r"], *files).infos, "")
+        seen += 1
+    assert seen >= 4, seen
+
+
 def isolated(options, *inputs, how="1", worker="cuvet-worker", **env):
     worker = os.path.join(BUILD, "tests" if worker == "worker_planted" else ".", worker)
     return Link(options, *inputs, env=dict(env, CUVET_ISOLATE=how, CUVET_WORKER=worker))
@@ -320,6 +343,7 @@ def a_worker_links_as_the_process_does():
         equal(there.errors, here.errors, there.text)
         if here.complete == [SUCCESS]:
             equal(there.bytes(), here.bytes(), inputs)
+        equal(there.infos, here.infos, there.text)
     # Every type of input, and what is not one.
     for kind, name in ((FATBIN, "multi.fatbin"), (OBJECT, "host-two_a.o"), (ARCHIVE, "long-names.a"), (ANY, "host-two_b.o"), (CUBIN, "plain.sm_75.cubin"),
                        (FATBIN, "lto.fatbin"), (FATBIN, "none.fatbin"), (CUBIN, "plain.ptx"), (PTX, "plain.ptx"), (CUBIN, "multi.fatbin")):

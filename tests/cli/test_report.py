@@ -113,7 +113,7 @@ def opens_packages():
 
 
 def inputs():
-    files = [HOST, MULTI, LTO, sample("long-names.a"), sample("plain.ptx"), sample("plain.sm_90.cubin")]
+    files = [HOST, MULTI, LTO, sample("long-names.a"), sample("plain.ptx"), sample("plain.sm_90.cubin"), sample("whole.sm_75.cubin")]
     return files + ([package(a=read("multi.fatbin"), readme=b"x" * 1000, b=read("host-plain.so"))] if opens_packages() else [])
 
 
@@ -499,6 +499,14 @@ def a_browser_shows_it():
             b.run("dispatchEvent(new Event('beforeprint'))")
             equal(b.complaints(), [])
     assert len(pictures[0]) > 20000 and pictures[0] != pictures[1], [len(p) for p in pictures]
+
+
+@test
+def a_stack_that_nobody_knows():
+    with lib_browser.Browser() as b:
+        b.open(saved(sample("whole.sm_75.cubin")))
+        b.run("document.querySelector('#table .row').click()")
+        equal(b.run("[...document.querySelector('#piece').innerText.matchAll(/unknown/g)].length"), 1)
 
 
 @test

@@ -37,7 +37,7 @@ def from_vendor(path):
     for line in p.stdout.decode("latin-1").splitlines():
         m = re.match(r" Function (.*):$", line)
         name = m[1] if m else name
-        use = {k: int(v) for k, v in re.findall(r"(\S+):(\d+)", line)}
+        use = {k: None if v == "UNKNOWN" else int(v) for k, v in re.findall(r"(\S+):(\d+|UNKNOWN)", line)}
         if line.startswith("  GLOBAL:"):
             common = use
         elif line.startswith("  REG:"):
