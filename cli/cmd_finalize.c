@@ -169,7 +169,7 @@ static void put_text(const finalize_run *finalization, const cuvet_final_explana
     printf("\n  input:   %s for %s, %" PRIu64 " capsules%s\n", cuvet_form_name(explanation->from), from,
            explanation->capsules, (explanation->flags & CUVET_EXPLAIN_LINKED) != 0 ? ", linked" : "");
     if (explanation->claims)
-        printf("  claims:  Mercury %u.%u, level %u, %s, ", explanation->claims->isa >> 8,
+        printf("  claims:  Mercury %u.%u, level %u, %s, ", (unsigned)explanation->claims->isa >> 8,
                explanation->claims->isa & 255u, explanation->claims->level,
                (explanation->claims->flags & CUVET_CLAIMS_ACCEL) != 0 ? "for its own machine only"
                                                                       : "not bound to its machine");

@@ -67,6 +67,10 @@ static inline void *cv_without_const(const void *block)
 #define CV_PLANTED 0
 #endif
 
+#ifdef __cppcheck__ /* which reads no cast to __typeof__: what is asked here is asked of it elsewhere */
+#define CV_AT(table, index)       ((table)[index])
+#define CV_ARRAY_AT(array, index) (&(array)[index])
+#else
 /* Row i of a constant table. An index outside of it is a defect of ours (see base/trap.h): a build for
  * tests ends there, and what ships goes on with the first row until the operation fails. */
 #define CV_AT(table, index)                                                                                  \
@@ -80,6 +84,7 @@ static inline void *cv_without_const(const void *block)
 /* Compiles only where what stands in for an element is as large as one. */
 #define cv_element_size(array)                                                                               \
     (sizeof((array)[0]) + 0 * sizeof(char[sizeof((array)[0]) <= CV_TRAP_ELEMENT ? 1 : -1]))
+#endif
 #define CV_ARRAY_SET(array, index, value) (*CV_ARRAY_AT(array, index) = (value))
 /* The same for reading, also of an array that is const. */
 #define CV_ARRAY_GET(array, index) CV_AT(array, index)
