@@ -67,10 +67,15 @@ static inline void *cv_without_const(const void *block)
 #define CV_PLANTED 0
 #endif
 
-#ifdef __cppcheck__ /* which reads no cast to __typeof__: what is asked here is asked of it elsewhere */
-#define CV_AT(table, index)       ((table)[index])
-#define CV_ARRAY_AT(array, index) (&(array)[index])
+#ifdef __cppcheck__ /* which reads no cast to __typeof__ and no _Generic */
+#define CV_BY_CONST(type, pointer, plain, constant) plain
+#define CV_AT(table, index)                         ((table)[index])
+#define CV_ARRAY_AT(array, index)                   (&(array)[index])
 #else
+/* The function for what a pointer points to: one to const has its own. */
+#define CV_BY_CONST(type, pointer, plain, constant)                                                          \
+    _Generic((pointer), type * : plain, const type * : constant)
+
 /* Row i of a constant table. An index outside of it is a defect of ours (see base/trap.h): a build for
  * tests ends there, and what ships goes on with the first row until the operation fails. */
 #define CV_AT(table, index)                                                                                  \

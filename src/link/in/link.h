@@ -124,13 +124,8 @@ struct cv_part_resolution {
         return list##_get(&part->member, i);                                                                 \
     }                                                                                                        \
     struct cv_part_##part
-#ifdef __cppcheck__ /* which reads no _Generic */
-#define CV_LINK_WAY(part, way, view_, index) cv_l_##way##_at((cv_part_##part *)(view_)->part, (index))
-#else
 #define CV_LINK_WAY(part, way, view_, index)                                                                 \
-    _Generic((view_)->part, cv_part_##part * : cv_l_##way##_at, const cv_part_##part * : cv_l_##way##_get)(  \
-        (view_)->part, (index))
-#endif
+    CV_BY_CONST(cv_part_##part, (view_)->part, cv_l_##way##_at, cv_l_##way##_get)((view_)->part, (index))
 CV_LINK_ELEMENT(inputs, cv_lobj, obj, cv_lobjs, obj);
 CV_LINK_ELEMENT(inputs, cv_isec, isec, cv_isecs, isec);
 CV_LINK_ELEMENT(inputs, cv_isym, isym, cv_isyms, isym);
