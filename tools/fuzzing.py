@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -61,9 +62,10 @@ def put(folder, datas):
     for data in datas:
         path = os.path.join(folder, name_of(data))
         if not os.path.exists(path):
-            with open(path + ".new", "wb") as f:
+            new = "%s.new%d" % (path, threading.get_ident())  # two engines begin with the same seeds at the same time
+            with open(new, "wb") as f:
                 f.write(data)
-            os.rename(path + ".new", path)
+            os.rename(new, path)
     return folder
 
 
