@@ -44,7 +44,7 @@ NDJSON = {
     "diff": [
         ("diff_code", "code (sm_90, compute_90, lto_90, or the name of a kind) state (same changed lost new) pieces (old new same same_code) kernels (same changed lost new: "
          "names) stored (old new)"),
-        ("diff_kernel", "each that is not the same: code state name demangled, old and new, of each variant: fingerprint, machine_code (of the section of code alone), registers stack shared local barriers"),
+        ("diff_kernel", "each that is not the same: code state name demangled, old and new, of each variant: fingerprint, machine_code (of the section of code alone), registers stack (null where nobody knows it) shared local barriers"),
         ("diff_file, diff_producer", "whose number of pieces differs: name state pieces (old new)"),
         ("diff", "at the end: old new result (same metadata code lost) complete (both could be looked at, without a finding) old_verdict new_verdict")
     ],

@@ -124,9 +124,9 @@ cv_jit_result cv_jit_options(cv_jit_link *link, uint32_t count, const char *cons
 void cv_jit_on_diag(void *user, const cuvet_diag *diag);
 void cv_jit_say(cv_jit_link *link, const char *file);
 void cv_jit_drop(cv_jit_link *link);
-/* That the stack of a kernel is not known, as the reference says it and where: in the info log.
- * @return false: the rule is about something else */
-bool cv_jit_say_stack(cv_jit_link *link, const char *rule, const char *symbol, size_t len);
+/* Is it that the stack of a kernel is not known? The reference says that in the info log. */
+bool cv_jit_is_stack(const char *rule);
+void cv_jit_say_stack(cv_jit_link *link, const char *symbol, size_t len);
 /* The reference's words for what a rule is about; NULL: it has none. */
 const char *cv_jit_words(const char *rule);
 

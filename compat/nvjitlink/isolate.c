@@ -126,10 +126,13 @@ static void put_text(cv_jit_log *log, const cuvet_job_finding *finding)
 static void say_finding(cv_jit_link *link, const cuvet_job_finding *finding, const char *name, bool at)
 {
     cv_jit_log *log = finding->severity == CUVET_NOTE ? &link->info : &link->error;
-    const char *symbol = strchr(finding->text, '\''), *end = symbol ? strstr(symbol, "' in '") : NULL;
+    const char *symbol = cv_jit_is_stack(finding->rule) ? strchr(finding->text, '\'') : NULL;
+    const char *end = symbol ? strstr(symbol, "' in '") : NULL;
 
-    if (end && cv_jit_say_stack(link, finding->rule, symbol + 1, (size_t)(end - symbol - 1)))
+    if (end) {
+        cv_jit_say_stack(link, symbol + 1, (size_t)(end - symbol - 1));
         return;
+    }
     cv_jit_print(log, "%-7s : ", cuvet_severity_name(finding->severity));
     put_text(log, finding);
     if (name) {

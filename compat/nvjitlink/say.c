@@ -26,14 +26,16 @@ const char *cv_jit_words(const char *rule)
     return NULL;
 }
 
-bool cv_jit_say_stack(cv_jit_link *link, const char *rule, const char *symbol, size_t len)
+bool cv_jit_is_stack(const char *rule)
 {
-    if (strcmp(rule, "CV-LINK-008") != 0)
-        return false;
+    return strcmp(rule, "CV-LINK-008") == 0;
+}
+
+void cv_jit_say_stack(cv_jit_link *link, const char *symbol, size_t len)
+{
     cv_jit_print(&link->info, "warning : Stack size for entry function '");
     cv_jit_put(&link->info, symbol, len);
     cv_jit_print(&link->info, "' cannot be statically determined\n");
-    return true;
 }
 
 void cv_jit_on_diag(void *user, const cuvet_diag *diag)
@@ -116,9 +118,11 @@ static void say_one(cv_jit_link *link, const cuvet_diag *diag, const char *file)
 
     if (!rule)
         return;
-    if (cuvet_linker_get_symbol(link->ctx, link->linker, diag, 0, &symbol, &len) == CUVET_OK &&
-        cv_jit_say_stack(link, rule->id, symbol, len))
+    if (cv_jit_is_stack(rule->id) &&
+        cuvet_linker_get_symbol(link->ctx, link->linker, diag, 0, &symbol, &len) == CUVET_OK) {
+        cv_jit_say_stack(link, symbol, len);
         return;
+    }
     words = cv_jit_words(rule->id);
     cv_jit_print(log, "%-7s : %s", cuvet_severity_name(diag->severity), words ? words : rule->title);
     put_symbol(link, log, diag);

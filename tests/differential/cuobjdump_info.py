@@ -19,7 +19,7 @@ TOOL = os.environ.get("CUVET_CUOBJDUMP") or shutil.which("cuobjdump")
 FUNCTION = re.compile(r"^function: (.*)\((0x[0-9a-f]+)\)\s+[a-z ]+: (0x[0-9a-f]+|\d+)$")
 KPARAM = re.compile(r"Index : (0x[0-9a-f]+)\s+Ordinal : (0x[0-9a-f]+)\s+Offset  : (0x[0-9a-f]+)\s+Size    : (0x[0-9a-f]+)")
 BRANCH = re.compile(r"Offset of Indirect Branch: (0x[0-9a-f]+)\s+Number of targets: (\d+)")
-FORGOTTEN = "unknown Attribute"  # of 13.5 for what 13.2 has a name for: its number and its value are compared
+FORGOTTEN = ("MERCURY_ISA_VERSION", "MERCURY_ISA_MAJOR_MINOR_VERSION")  # 13.2 has names for them, 13.5 none: format and value are compared
 EXTERN = re.compile(r"\((0x[0-9a-f]+)\)")
 
 
@@ -113,7 +113,8 @@ def compare(path):
         if len(a) != len(b):
             bad.append("%s: %d attributes, cuobjdump %d" % (name[:80], len(a), len(b)))
         for x, y in zip(a, b):
-            why = "name" if x[0] != y[0] != FORGOTTEN else "format" if x[1] != y[1] else value_differs(y[2], x[2])
+            known = x[0] == y[0] or (x[0] in FORGOTTEN and y[0] == "unknown Attribute")
+            why = "name" if not known else "format" if x[1] != y[1] else value_differs(y[2], x[2])
             if why:
                 bad.append("%s: %s: %s %s %r, cuobjdump %s %s %r" % (name[:80], why, x[0], x[1], x[2]["value"][:80], y[0], y[1],
                                                                      y[2][:80]))
