@@ -19,7 +19,9 @@ TOOL = os.environ.get("CUVET_CUOBJDUMP") or shutil.which("cuobjdump")
 FUNCTION = re.compile(r"^function: (.*)\((0x[0-9a-f]+)\)\s+[a-z ]+: (0x[0-9a-f]+|\d+)$")
 KPARAM = re.compile(r"Index : (0x[0-9a-f]+)\s+Ordinal : (0x[0-9a-f]+)\s+Offset  : (0x[0-9a-f]+)\s+Size    : (0x[0-9a-f]+)")
 BRANCH = re.compile(r"Offset of Indirect Branch: (0x[0-9a-f]+)\s+Number of targets: (\d+)")
-FORGOTTEN = ("MERCURY_ISA_VERSION", "MERCURY_ISA_MAJOR_MINOR_VERSION")  # 13.2 has names for them, 13.5 none: format and value are compared
+# cuobjdump 13.2 has names for these, 13.5 none: format and value are compared.
+FORGOTTEN = ("MERCURY_FINALIZER_OPTIONS", "MERCURY_ISA_VERSION", "MERCURY_ISA_MAJOR_MINOR_VERSION", "MERCURY_ISA_PATCH_VERSION",
+             "SW1850030_WAR", "SW2393858_WAR", "SW2861232_WAR", "SW_WAR_MEMBAR_SYS_INSTR_OFFSETS")
 EXTERN = re.compile(r"\((0x[0-9a-f]+)\)")
 
 
